@@ -44,7 +44,6 @@ CASE_OF = {
     "MIN_CHUNK_BYTES": "Median around each event",
     "CHUNK_WINDOWS": "Sum around each event",
     "CHUNK_BYTES": "Max around each event",
-    "CHUNK_BYTES_OF_RANGES": "Median around each event",
     "CHUNK_BYTES_OF_LISTS": "Histogram by the hour",
     "BYTES_OF_VALUE": "Median around each event",
     "BLOCK_VALUES": "Median around each event",

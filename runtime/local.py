@@ -43,6 +43,9 @@ from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
+HELD_BYTES = 32 << 20
+"""Bytes of new partials after which what accumulating has left free among them is given back."""
+
 YEAR_10000 = 2_932_897
 """The days from the epoch to the first one that Python has no date for."""
 
@@ -208,7 +211,7 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
 def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> tuple[list[Partials], int, int]:
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
-    merged = nulls = events = 0
+    merged = nulls = events = held = 0
     readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
@@ -218,16 +221,20 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
         events += count
         nulls += without
         for each in found:
+            count = len(partials)
             if not partials:
                 partials.append(each)
             else:
                 add_or_append(partials, each)
+            held += each.table.nbytes if len(partials) > count > 0 else 0
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials)) > merged + max(PENDING_PARTIALS, merged):
             partials = [merge(partials)]
             partials[0].release_others()
+            merged, held = len(partials[0]), HELD_BYTES
+        if held >= HELD_BYTES:
             give_back()
-            merged = len(partials[0])
+            held = 0
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     return partials or [Partials.none(plan)], nulls, events

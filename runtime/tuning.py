@@ -103,11 +103,10 @@ CHUNK_WINDOWS = 1 << 18
 1.14 and 0.90, Sum around each event.
 """
 
-CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
+CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
 """Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow.
 
 CHUNK_BYTES: 0.98 and 0.97, Max around each event.
-CHUNK_BYTES_OF_RANGES: 1.03 and 0.99, Median around each event.
 CHUNK_BYTES_OF_LISTS: 1.01 and 0.94, Histogram by the hour.
 """
 

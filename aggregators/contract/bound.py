@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, ImpureError, OperationError, shown
+from ..numeric.texts import text_at
 from ..states.arrays import Index
 from ..states.categories import Categories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
@@ -258,7 +259,7 @@ class BoundAggregate:
     def _results(self, values: Any) -> pa.Array:
         """What ``finish`` returned, or ``finish_ranges``, as a column of the type ``result``."""
         found = self.to_result(values, self.codes or self.result)
-        return found if self.codes is None else plain_values(found)
+        return found if self.codes is None else plain_values(found, text_at)
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> pa.Array | State | None:
         """The results of ranges of states, or states that finish to them; None where the operation cannot answer them.

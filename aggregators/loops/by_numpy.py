@@ -18,7 +18,8 @@ from ..states.parts import joined
 CACHED_ROWS = 1 << 14
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
-NAN_KEY = np.int64(np.iinfo(np.int64).max)
+MOST = np.iinfo(np.int64).max
+NAN_KEY = np.int64(MOST)
 
 
 def add_parts(values: Floats, index: Index, first: float, second: float, sums: Ints) -> bool:
@@ -102,11 +103,36 @@ def group_sorted(both: Ints, bits: int, group: Index, first: Index, counts: Ints
     return len(starts)
 
 
-def ranges_of_windows(begin: Ints, brings: Ints, leaves: Ints, low: Ints, high: Ints, row: Ints, number: Ints) -> None:
-    row[:] = np.repeat(np.arange(len(begin)), brings)
-    high[:] = np.repeat(np.arange(1, len(begin) + 1), leaves)
+def entering(first: Ints, last: Ints, starts: Ints, all: bool, begin: Ints) -> None:
+    begin[1:] = last[:-1] + 1
+    begin[starts] = first[starts]
+    if not all:
+        np.maximum(begin, first, out=begin)
+
+
+def count_windows(first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int) -> tuple[float, bool]:
+    begin = np.empty_like(first)
+    entering(first, last, starts, all, begin)
+    counts = np.minimum(last, most) + 1.0  # int64 may wrap
+    counts -= np.maximum(begin, least)
+    return float(np.maximum(counts, 0.0, out=counts).sum()), bool((first <= last).all())
+
+
+def ranges_of_windows(
+    first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int, high: Ints, row: Ints, number: Ints
+) -> None:
+    begin, rows = np.empty_like(first), len(first)
+    entering(first, last, starts, all, begin)
+    np.maximum(begin, least, out=begin)
+    ends = np.append(starts[1:], rows) - 1
+    stop = np.empty_like(last)  # the window after the last one that a row leaves
+    stop[:-1] = first[1:]
+    stop[ends] = last[ends] + 1
+    stop = np.minimum(stop if all else np.minimum(stop, last + 1), most + 1 if most < MOST else most)
+    brings = np.maximum(np.minimum(last, most) + 1 - begin, 0)
+    row[:] = np.repeat(np.arange(rows), brings)
+    high[:] = np.repeat(np.arange(1, rows + 1), np.maximum(stop - np.maximum(first, least), 0))
     number[:] = np.arange(len(row)) - np.repeat(np.cumsum(brings) - brings - begin, brings)
-    np.minimum(row, high, out=low)
 
 
 def reach(values: Ints, starts: Ints, distance: int, found: Ints) -> None:

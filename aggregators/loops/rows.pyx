@@ -2,8 +2,8 @@
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 # With GCC the processor fetches what a later row needs.
 cdef extern from *:
@@ -418,40 +418,126 @@ def group_sorted(
     return number + 1
 
 
+cdef uint64_t MANY = <uint64_t>1 << 61
+"""More windows than anything holds, and few enough to be added up."""
+
+
+cdef struct Run:
+    # The windows that a row brings: the first one, and how many; and of how many it is the last row.
+    int64_t begin, brings, leaves
+
+
+cdef inline Run run_of(
+    int64_t first, int64_t last, int64_t after, int64_t next, bint all, int64_t least, int64_t most
+) noexcept nogil:
+    """What a row brings that is in windows from a first to a last one: ``after`` is the one after those of the row
+    before, and ``next`` the first one of the row after it.
+    """
+    cdef int64_t high = min(last, most)
+    cdef Run run
+    run.begin = max(after if all or after > first else first, least)
+    run.brings = <int64_t>min(<uint64_t>high - <uint64_t>run.begin, MANY) + 1 if high >= run.begin else 0
+    if not all and next > last:
+        next = last + 1
+    if next > most:
+        next = most + 1
+    first = max(first, least)
+    run.leaves = <int64_t>min(<uint64_t>next - <uint64_t>first, MANY) if next > first else 0
+    return run
+
+
+def entering(
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t[::1] begin not None,
+):
+    """Set the first window that each row brings, without a least one; beyond its last one where it brings none."""
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
+    cdef int64_t after
+    if last.shape[0] != rows or begin.shape[0] != rows:
+        raise ValueError("entering: first, last and begin must be of one length")
+    with nogil:
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                begin[at] = after if all or after > first[at] else first[at]
+                after = last[at] + 1
+
+
+def count_windows(
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t least,
+    int64_t most,
+):
+    """The number of the windows that :func:`ranges_of_windows` sets, and whether each row is in one."""
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
+    cdef bint covered = True
+    cdef int64_t after
+    cdef double total = 0
+    if last.shape[0] != rows:
+        raise ValueError("count_windows: first and last must be of one length")
+    with nogil:
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                covered &= first[at] <= last[at]
+                total += run_of(first[at], last[at], after, 0, all, least, most).brings
+                after = last[at] + 1
+    return total, covered
+
+
 def ranges_of_windows(
-    const int64_t[::1] begin not None,
-    const int64_t[::1] brings not None,
-    const int64_t[::1] leaves not None,
-    int64_t[::1] low not None,
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t least,
+    int64_t most,
     int64_t[::1] high not None,
     int64_t[::1] row not None,
     int64_t[::1] number not None,
 ):
-    """The windows that each row brings, as many as are left by some row: numbered from ``begin``, over the rows from
-    the one that brings to the one that leaves each.
+    """Set the windows from ``least`` to ``most`` that rows are in, each from a first one to a last one.
+
+    ``row`` is the one that brings a window, the first one in it, and ``high`` the one after the last one in it. With
+    ``all`` there may be none: each key has all windows from its first to its last, those between two rows with the
+    latter.
     """
-    cdef Py_ssize_t at, place = 0, end = 0, rows = begin.shape[0], windows = low.shape[0]
-    cdef int64_t window
-    if brings.shape[0] != rows or leaves.shape[0] != rows:
-        raise ValueError("ranges_of_windows: begin, brings and leaves must be of one length")
-    if high.shape[0] != windows or row.shape[0] != windows or number.shape[0] != windows:
-        raise ValueError("ranges_of_windows: low, high, row and number must be of one length")
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0], windows = high.shape[0]
+    cdef Py_ssize_t place = 0, left = 0
+    cdef int64_t window, after
+    cdef Run run
+    if last.shape[0] != rows:
+        raise ValueError("ranges_of_windows: first and last must be of one length")
+    if row.shape[0] != windows or number.shape[0] != windows:
+        raise ValueError("ranges_of_windows: high, row and number must be of one length")
     with nogil:
-        for at in range(rows):
-            for window in range(leaves[at]):
-                if end < windows:
-                    high[end] = at + 1
-                end += 1
-            for window in range(brings[at]):
-                if place < windows:
-                    row[place] = at
-                    number[place] = begin[at] + window
-                place += 1
-        if place == windows and end == windows:
-            for at in range(windows):
-                low[at] = row[at] if row[at] < high[at] else high[at]
-    if place != windows or end != windows:
-        raise ValueError(f"ranges_of_windows: {place} windows begin and {end} end; there is room for {windows}")
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                run = run_of(
+                    first[at], last[at], after, first[at + 1] if at + 1 < end else last[at] + 1, all, least, most
+                )
+                after = last[at] + 1
+                for window in range(run.leaves):
+                    if left < windows:
+                        high[left] = at + 1
+                    left += 1
+                for window in range(run.brings):
+                    if place < windows:
+                        row[place] = at
+                        number[place] = run.begin + window
+                    place += 1
+    if place != windows or left != windows:
+        raise ValueError(f"ranges_of_windows: {place} windows begin and {left} end; there is room for {windows}")
 
 
 cdef inline Py_ssize_t lower_bound(const int64_t* values, Py_ssize_t count, int64_t least) noexcept nogil:
@@ -808,3 +894,53 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     if rows and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
     return can
+
+
+def ends_of_text(
+    const int32_t[::1] ends not None, const int32_t[::1] rows not None, int32_t[::1] found not None
+):
+    """Set where the text of some rows ends, one after the other, from 0 on; the bytes of all, which may be too many."""
+    cdef Py_ssize_t at, count = rows.shape[0], values = ends.shape[0] - 1
+    cdef int64_t total = 0
+    cdef bint right = found.shape[0] == count + 1
+    with nogil:
+        if right:
+            found[0] = 0
+        for at in range(count if right else 0):
+            if not 0 <= rows[at] < values:
+                right = False
+                break
+            total += ends[rows[at] + 1] - ends[rows[at]]
+            found[at + 1] = <int32_t>total
+    if not right:
+        raise ValueError("ends_of_text: rows must be of the column, and there must be an end for each, and one more")
+    return total
+
+
+def text_of_rows(
+    const int32_t[::1] ends not None,
+    const uint8_t[::1] text not None,
+    const int32_t[::1] rows not None,
+    const int32_t[::1] found_ends not None,
+    uint8_t[::1] found not None,
+):
+    """Set the text of some rows, whose ends are those of :func:`ends_of_text`."""
+    cdef Py_ssize_t at, count = rows.shape[0], size = text.shape[0], room = found.shape[0], values = ends.shape[0] - 1
+    cdef int64_t begin, length, place
+    cdef bint right = found_ends.shape[0] == count + 1
+    with nogil:
+        for at in range(count if right else 0):
+            if not 0 <= rows[at] < values:
+                right = False
+                break
+            begin, place = ends[rows[at]], found_ends[at]
+            length = ends[rows[at] + 1] - begin
+            if not (length >= 0 and 0 <= begin <= size - length and 0 <= place <= room - length):
+                right = False
+                break
+            if length <= 16 and begin + 16 <= size and place + 16 <= room:  # what is too much is set again
+                memcpy(&found[place], &text[begin], 16)
+            elif length:
+                memcpy(&found[place], &text[begin], length)
+    if not right:
+        raise ValueError("text_of_rows: rows must be of the column, and there must be room for their text")

@@ -126,13 +126,20 @@ def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
     least, greatest = int(ranks.min()), int(ranks.max())
     span = greatest - least + 1
     if frames.size * span < MAX_PACKED:
-        packed = frames.index * span + (ranks - least)
+        packed = frames.index * span
+        packed += ranks
+        packed -= least
         if frames.size * span <= max(DENSE, len(ranks)):
             counts = np.bincount(packed, minlength=frames.size * span)
             present = np.flatnonzero(counts)
             counts = counts[present]
         else:
-            present, counts = np.unique(packed, return_counts=True)
-        return present // span, present % span + least, counts
+            packed.sort()  # np.unique would copy it
+            first = np.flatnonzero(np.r_[True, packed[1:] != packed[:-1]])
+            present, counts = packed[first], np.diff(first, append=len(packed))
+        owner = present // span
+        present -= owner * span
+        present += least
+        return owner, present, counts
     rows, starts, counts = distinct_rows(frames, ranks)
     return frames.index[rows[starts]], ranks[rows[starts]], counts

@@ -85,7 +85,7 @@ class Order:
             return keys
         if values.dtype == np.uint64:
             return cast(Keys, values.view(np.int64) ^ SIGN)
-        return cast(Keys, values.astype(np.int64))
+        return cast(Keys, values.astype(np.int64, copy=False))
 
     def ranks(self, values: Values) -> Ints:
         """Integers in the order of these values, comparable among themselves only."""

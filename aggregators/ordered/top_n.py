@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import QueryError
 from ..ranges.codes import codes_of
 from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges
+from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from .collect import lists_of, require_count
 from .multiset import items, lists_of_ranges
@@ -121,6 +123,8 @@ class TopN(AggregateOperation):
         return self.changed(order=order, types=types, state={"items": planes}, result=pa.list_(each))
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
+        if frames.are_rows and not columns[0].null_count:  # each is the greatest of its frame
+            return {"items": Ragged.one_each(self._planes(frames.order, columns))}
         kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
         ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
         ranks = self.order.ranks(ranked)
@@ -128,10 +132,15 @@ class TopN(AggregateOperation):
         rows = rows_by_frame(some, ~ranks if self.greatest else ranks, ticks)
         lengths = np.bincount(index, minlength=frames.size)
         rows = rows[Ragged(lengths, {}).place < self.n]
-        planes = {"rank": self.order.keys(ranked.take(pa.array(rows))), "time": ticks[rows]}
-        for i, column in enumerate(columns[1:]):
-            planes[f"value{i}"], planes[f"known{i}"] = stored(column.take(pa.array(kept[rows])))
+        planes = self._planes(ticks[rows], [column.take(pa.array(kept[rows])) for column in columns])
         return {"items": Ragged(np.minimum(lengths, self.n), planes)}
+
+    def _planes(self, times: Ints, columns: Sequence[Values]) -> dict[str, Any]:
+        """Items by plane: those of events at some times, with the ranked column, which has no null, and companions."""
+        planes: dict[str, Any] = {"rank": self.order.keys(columns[0]), "time": times}
+        for i, column in enumerate(columns[1:]):
+            planes[f"value{i}"], planes[f"known{i}"] = stored(column)
+        return planes
 
     def combine(self, a: State, b: State) -> State:
         return {"items": merge(items(a), items(b), (("rank", self.greatest), ("time", False))).head(self.n)}

@@ -20,6 +20,11 @@ _lock = threading.Lock()
 _known: list[Ints] = [np.empty(0, np.int64)] * 3
 
 
+def zeros(count: int) -> Ints:
+    """As many zeros, not to be written to."""
+    return _shared(ZEROS, count)
+
+
 def ones(count: int) -> Ints:
     """As many ones, not to be written to."""
     return _shared(ONES, count)
@@ -42,6 +47,11 @@ def nulls(count: int) -> pa.Array:
     """
     zeros = pa.py_buffer(_shared(ZEROS, count))  # a bit of 0 says that a value is null
     return pa.Array.from_buffers(pa.float64(), count, [zeros, zeros], count)
+
+
+def are_zeros(column: Ints) -> bool:
+    """Whether a column is one of :func:`zeros`, of which alone this is known at once."""
+    return _is_shared(ZEROS, column)
 
 
 def are_ones(column: Ints) -> bool:
@@ -75,7 +85,7 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
 
 def _shared(which: int, count: int) -> Ints:
     if count > MOST:
-        return np.arange(count) if which == NUMBERS else np.full(count, which)
+        return np.arange(count) if which == NUMBERS else np.full(count, int(which == ONES))
     return _of_length(count)[which][:count]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import ColumnError
+
+Take: TypeAlias = Callable[[pa.Array, pa.Array], pa.Array]
+"""Gives a column at some rows."""
 
 
 class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
@@ -118,24 +122,25 @@ def values_type(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def plain_values(column: pa.Array) -> pa.Array:
-    """A column with values in the place of codes, in lists, structs and maps too."""
+def plain_values(column: pa.Array, take: Take = pa.Array.take) -> pa.Array:
+    """A column with values in the place of codes, which ``take`` takes, in lists, structs and maps too."""
     type: Any = column.type
     if isinstance(type, Categories):
-        return type.values.take(column.storage)
+        return take(type.values, column.storage)
     if (wanted := values_type(type)) == type:
         return column
     parts: list[pa.Array]
     if pa.types.is_struct(type):
-        parts = [plain_values(column.field(at)) for at in range(type.num_fields)]
+        parts = [plain_values(column.field(at), take) for at in range(type.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
     if pa.types.is_map(type):
         entries = pa.StructArray.from_arrays(
-            [plain_values(column.keys), plain_values(column.items)], fields=[wanted.key_field, wanted.item_field]
+            [plain_values(column.keys, take), plain_values(column.items, take)],
+            fields=[wanted.key_field, wanted.item_field],
         )
         parts = [entries]
     else:
-        parts = [plain_values(column.values)]
+        parts = [plain_values(column.values, take)]
     return pa.Array.from_buffers(
         wanted, len(column), column.buffers()[:2], column.null_count, column.offset, children=parts
     )

@@ -46,7 +46,8 @@ def is_made(type: pa.DataType) -> bool:
     >>> is_made(pa.list_(pa.string())), is_made(pa.dense_union([pa.field("x", pa.int64())]))
     (True, False)
     """
-    if not type.num_fields and not isinstance(type, pa.BaseExtensionType):
+    item = type.value_type if pa.types.is_large_list(type) else type
+    if not item.num_fields and not isinstance(item, pa.BaseExtensionType):
         return True
     try:
         pa.array([], type)

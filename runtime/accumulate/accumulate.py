@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...aggregators.contract.frames import Frames
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
+from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.groups import Groups, assign
 from ..columns.key_codes import code_key, code_numbers, edges, key_column, plain
@@ -55,7 +56,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
         frames = Frames(groups.index, groups.size, rows.ticks, rows.ranks, groups.counts)
     states = states_of_groups(plan, frames, rows.columns, own_columns(rows, lives))
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
-    of_frames.insert(1, np.full(groups.size, batch_rank))
+    of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
     if groups.counts is not None or (counts := frames.count()).all():
         return made

@@ -9,10 +9,14 @@ import numpy as np
 from ...aggregators import loops
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from .partials_view import PartialsView, WindowIds
+from .partials_view import PartialsView
 
 MAX_WINDOWS = 1 << 29
 """More windows than this do not fit one process's memory; the query is refused instead."""
+
+
+EVERY = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+"""The numbers of the first and the last window that there may be."""
 
 
 class Ranges(NamedTuple):
@@ -110,34 +114,24 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     empty
         ``"emit"`` for all windows from a key's first to its last, ``"skip"`` for those with events.
     """
-    rows, starts, within = len(first), partials.starts, partials.within
+    rows = len(first)
     if not rows:
         return RangesById(first, first, first, first)
-    if not (first <= last).all():
-        covered = np.flatnonzero(first <= last)
-        found = ranges_by_id(windows, partials.only(covered), first[covered], last[covered], empty)
-        return RangesById(*_among(found.low, found.high, covered, rows), covered[found.row], found.number)
-    begin = entering(WindowIds(first, last), starts, empty == "emit")
-    ends = np.append(starts[1:], rows) - 1
-    stop = np.empty_like(last)  # the first window that a later frame is in
-    stop[:-1] = first[1:]
-    stop[ends] = last[ends] + 1
-    if empty == "skip":
-        stop = np.minimum(stop, last + 1)
-    if within is not None:
-        begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
-        last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
-    counts = last + 1.0  # int64 may wrap
-    counts -= begin
-    if (total := float(np.maximum(counts, 0.0, out=counts).sum())) > MAX_WINDOWS:
+    columns = map(np.ascontiguousarray, (first, last, partials.starts.astype(np.int64, copy=False)))
+    of = *columns, empty == "emit", *(partials.within or EVERY)
+    total, covered = loops.count_windows(*of)
+    if not covered:
+        some = np.flatnonzero(first <= last)
+        found = ranges_by_id(windows, partials.only(some), first[some], last[some], empty)
+        return RangesById(*_among(found.low, found.high, some, rows), some[found.row], found.number)
+    if total > MAX_WINDOWS:
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step"
             + (", or empty='skip'" if empty == "emit" else "")
         )
-    count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
-    found = RangesById(*(np.empty(count.sum(), np.int64) for _ in range(4)))
-    loops.ranges_of_windows(*map(np.ascontiguousarray, (begin, count, leaving)), *found)
-    return found
+    high, row, number = (np.empty(int(total), np.int64) for _ in range(3))
+    loops.ranges_of_windows(*of, high, row, number)
+    return RangesById(row if empty == "skip" else np.minimum(row, high), high, row, number)
 
 
 def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:
@@ -145,14 +139,3 @@ def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:
     rows = np.append(rows, count)
     low, filled = rows[low], high > low
     return low, np.where(filled, rows[high - 1] + 1, low)
-
-
-def entering(of: WindowIds, starts: Ints, emits_empty: bool) -> Ints:
-    """First window with this row's frame but not the previous row's; beyond the row's last window if none starts here.
-
-    With ``empty="emit"`` the windows between two frames, which take in neither, go with the later one.
-    """
-    begin = np.empty_like(of.first)
-    begin[1:] = of.last[:-1] + 1
-    begin[starts] = of.first[starts]
-    return begin if emits_empty else np.maximum(begin, of.first)

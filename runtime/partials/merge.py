@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.ranges.item_ranges import ascends, rises
+from ...aggregators.states.alike import are_zeros
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting
 from ...aggregators.states.large import take as take_fitting
@@ -40,7 +41,7 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     if not len(table):
         return Partials(plan, table, np.empty(0, np.intp))
     chunks = table.column(0).num_chunks
-    if chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
+    if chunks > 1 and chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
         table = table.combine_chunks()
     columns = [one_array(table.column(name)) for name in plan.keys]
     keys = list(map(code_ordered, columns))
@@ -135,8 +136,11 @@ def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
 
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
-    ranks = one_array(table.column(BATCH_RANK)).to_numpy()
-    return table if ascends(ranks) else take_rows(table, np.argsort(ranks, kind="stable"))
+    ranks = [each.to_numpy() for each in table.column(BATCH_RANK).chunks if len(each)]  # as one they would be copied
+    edges = np.array([each[at] for each in ranks for at in (0, -1)])
+    if ascends(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
+        return table
+    return take_rows(table, np.argsort(np.concatenate(ranks), kind="stable"))
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:

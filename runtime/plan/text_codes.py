@@ -111,4 +111,4 @@ def numbered(column: pa.ChunkedArray, type: pa.DataType) -> tuple[Categories, pa
     values = one_array(column).cast(type)
     none = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
     rows = pa.array(np.arange(len(values), dtype=np.int32), mask=none)
-    return Categories(values), pa.DictionaryArray.from_arrays(rows, values)
+    return Categories(values), pa.DictionaryArray.from_arrays(rows, values, safe=False)

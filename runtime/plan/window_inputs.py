@@ -47,7 +47,8 @@ class Earliest(AggregateOperation):
         return {"tick": np.iinfo(np.int64).max}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"tick": frames.min(columns[0] if columns else frames.ticks)}
+        ticks = columns[0] if columns else frames.ticks
+        return {"tick": ticks if frames.are_rows else frames.min(ticks)}
 
     def combine(self, a: State, b: State) -> State:
         return {"tick": np.minimum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
@@ -65,7 +66,7 @@ class Latest(Earliest):
         return {"tick": np.iinfo(np.int64).min}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"tick": frames.max(frames.ticks)}
+        return {"tick": frames.ticks if frames.are_rows else frames.max(frames.ticks)}
 
     def combine(self, a: State, b: State) -> State:
         return {"tick": np.maximum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}

@@ -10,18 +10,18 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
 from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import MAX_WINDOWS, entering
+from ..frames.window_ranges import MAX_WINDOWS
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS, CHUNK_BYTES_OF_RANGES
+from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS
 from ..windows.spec import Windows
 
 MIN_CUT = 2
@@ -66,19 +66,19 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     if not len(starts):
         yield Chunk(merged, views)
         return
-    counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
-    sizes = {chunk_bytes(plan, bound) for bound in plan.outputs.values()}
+    lists = any(isinstance(kind, (RaggedField, Objects)) for kind in kinds)
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    rows = max(1, min(sizes) * len(merged) // max(merged.table.nbytes + held, 1))
+    rows = max(1, (CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES) * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     by_bytes = (ends - starts) / rows
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
-    weights = np.maximum(counts / windows, by_bytes)
-    if weights.sum() <= 1:
-        yield Chunk(merged, views)
-        return
+    for counting in (most_windows_of_keys, windows_of_keys):  # the former is known at once
+        weights = np.maximum((counts := counting(plan, views)) / windows, by_bytes)
+        if weights.sum() <= 1:
+            yield Chunk(merged, views)
+            return
     heavy = weights > 1
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy
@@ -95,13 +95,6 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
             yield from chunks_of_frames(merged, views[0], keys, own, some, span)
         else:
             yield _part(merged, views, keys, own)
-
-
-def chunk_bytes(plan: Plan, bound: BoundAggregate) -> int:
-    """The bytes of partials of a chunk for an output."""
-    if not any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
-        return CHUNK_BYTES
-    return CHUNK_BYTES_OF_RANGES if bound.answers_ranges and plan.until is None else CHUNK_BYTES_OF_LISTS
 
 
 def _part(
@@ -159,7 +152,10 @@ def cuts_of_key(
 
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
     """The first window that each row brings, and how many it brings."""
-    begin = entering(ids, view.starts, windows.emits_empty)
+    begin = np.empty(len(ids.first), np.int64)
+    loops.entering(
+        *map(np.ascontiguousarray, (ids.first, ids.last)), view.starts.astype(np.int64), windows.emits_empty, begin
+    )
     counts = ids.last + 1.0 - begin
     return begin, np.maximum(counts, 0.0, out=counts)
 
@@ -173,6 +169,15 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
         else:
             total += view.ends - starts
+    return total
+
+
+def most_windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
+    """About how many windows each key has at most: as if none of those between its first and its last were left out."""
+    starts, ends = views[0].starts, views[0].ends
+    total = np.zeros(len(starts))
+    for view in views:
+        total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
     return total
 
 

@@ -226,7 +226,8 @@ class AroundTime(Windows):
         if first > self._stop:
             high = np.maximum(low, high)
         if are_ones(partials.window_inputs["rows"]):
-            return Ranges(low, high, row, at + self.start, at + self.end, at)
+            start, end = (at + ahead if ahead else at for ahead in (self.start, self.end))
+            return Ranges(low, high, row, start, end, at)
         row = np.repeat(row, partials.window_inputs["rows"])
         low, high = low[row], high[row]
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])

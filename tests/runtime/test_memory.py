@@ -21,24 +21,29 @@ ROWS = 1 << 19
 
 
 @pytest.mark.parametrize(
-    ("window", "times"),
+    ("operation", "window", "times"),
     [
-        (ff.sliding(3600, every=60), 4),
-        (ff.tumbling(3600), 4),
-        (ff.around(time=(-3600, 0)), 5),
-        (ff.last_rows(1000), 10),
+        (ff.Median("x"), ff.sliding(3600, every=60), 3),
+        (ff.Median("x"), ff.tumbling(3600), 4),
+        (ff.Median("x"), ff.around(time=(-3600, 0)), 2),
+        (ff.TopN("x", 3), ff.around(time=(-3600, 0)), 2),  # the ranks
+        (ff.CountDistinct("i"), ff.around(time=(-3600, 0)), 1),  # nothing that the events do not have
+        (ff.Median("x"), ff.last_rows(1000), 3),  # the ranks and the row numbers
+        (ff.TopN("x", 3), ff.last_rows(1000), 3),
+        (ff.LastN("x", 3), ff.last_rows(1000), 2),
     ],
-    ids=["grid", "tumbling", "around", "last rows"],
+    ids=lambda each: str(each),
 )
-def test_values_are_in_memory_a_few_times(window: Any, times: float) -> None:
+def test_values_are_in_memory_a_few_times(operation: Any, window: Any, times: float) -> None:
     raise_mmap_threshold()  # which asks for memory once, and does not use it
-    values = np.random.default_rng(0).normal(size=ROWS)
-    query = ff.events(pa.table({"t": np.arange(ROWS), "x": values}), time="t").window(window)
+    rng = np.random.default_rng(0)
+    values, data = rng.normal(size=ROWS), rng.integers(0, 1000, ROWS)
+    query = ff.events(pa.table({"t": np.arange(ROWS), "x": values, "i": data}), time="t").window(window)
     tracemalloc.start()
     try:
         # What a thread works with is little then.
         with limits(batch_rows=1 << 14, chunk_windows=1 << 13, range_chunk_bytes=1 << 18):
-            found = query.aggregate(x=ff.Median("x"))
+            found = query.aggregate(x=operation)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

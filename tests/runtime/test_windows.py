@@ -38,12 +38,17 @@ def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]]
 
 @needs_loops
 def test_windows_that_do_not_end_as_many_as_begin() -> None:
-    one, two = np.ones(1, np.int64), np.full(1, 2)
-    for brings, leaves, windows in ((one, two, one), (two, one, one), (one, np.ones(2, np.int64), one)):
-        with pytest.raises(ValueError, match="ranges_of_windows"):
-            loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
-    with pytest.raises(ValueError, match="of one length"):
-        loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
+    """Where the first window of a row is below that of the row before it, which is never so."""
+    first, last, starts, windows = np.array([1, 0]), np.array([1, 1]), np.zeros(1, np.int64), np.empty(1, np.int64)
+    every = window_ranges.EVERY
+    with pytest.raises(ValueError, match="1 windows begin and 2 end; there is room for 1"):
+        loops.ranges_of_windows(first, last, starts, False, *every, windows, windows, windows)
+    with pytest.raises(ValueError, match="first and last must be of one length"):
+        loops.ranges_of_windows(first, last[:1], starts, False, *every, windows, windows, windows)
+    with pytest.raises(ValueError, match="first and last must be of one length"):
+        loops.count_windows(first, last[:1], starts, False, *every)
+    with pytest.raises(ValueError, match="number must be of one length"):
+        loops.ranges_of_windows(first, last, starts, False, *every, windows, windows, first)
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:

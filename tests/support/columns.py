@@ -1,5 +1,6 @@
 """Columns as codes, and rows in groups."""
 
+from framefold.aggregators.numeric.texts import text_at
 from framefold.aggregators.states import large
 from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 from framefold.runtime.columns.groups import assign

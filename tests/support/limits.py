@@ -13,7 +13,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "batch_rows": "runtime.local.BATCH_ROWS",
     "pending_partials": "runtime.local.PENDING_PARTIALS",
     "chunk_windows": ("runtime.local.CHUNK_WINDOWS", "runtime.results.finish.CHUNK_WINDOWS"),
-    "range_chunk_bytes": "runtime.results.chunks.CHUNK_BYTES_OF_RANGES",
+    "range_chunk_bytes": "runtime.results.chunks.CHUNK_BYTES_OF_LISTS",
     "portion_rows": "runtime.accumulate.portions.PORTION_ROWS",
     "max_portion_rows": "runtime.accumulate.portions.MAX_PORTION_ROWS",
     "portion_bytes": "runtime.accumulate.portions.PORTION_BYTES",
