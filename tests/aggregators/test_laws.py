@@ -324,7 +324,8 @@ OF_NUMBERS = (ff.Sum, ff.Average, ff.Variance, ff.StdDev)
     "operation", [ff.Min, ff.Max, ff.First, ff.Last, ff.Count, ff.Sum, ff.Average, ff.Variance, ff.StdDev]
 )
 def test_our_own_operations_keep_all_laws(operation: Any, kind: str) -> None:
-    if operation in OF_NUMBERS and kind not in NUMBERS:
+    counted = kind == "bool" and operation in (ff.Sum, ff.Average)  # how many are true, and their share
+    if operation in OF_NUMBERS and kind not in NUMBERS and not counted:
         with pytest.raises(ff.ColumnError, match="numbers"):
             ff.check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}))
         return

@@ -94,11 +94,33 @@ EVENTS = pa.table(
     }
 )
 
+
+class Longest:
+    """With the methods of Spark's Aggregator."""
+
+    def zero(self) -> int:
+        return 0
+
+    def reduce(self, buffer: int, value: str) -> int:
+        return max(buffer, len(value))
+
+    def merge(self, buffer1: int, buffer2: int) -> int:
+        return max(buffer1, buffer2)
+
+    def finish(self, buffer: int) -> int:
+        return buffer
+
+
 AGGREGATES: dict[str, Any] = {
+    "longest": ff.from_aggregator(Longest(), "k"),
+    "rise": ff.Delta("x"),
+    "rate": ff.Rate("x"),
+    "time_in_state": ff.TimeInState("k", "a"),
     "all_of": ff.AllOf(low=ff.Min("x"), high=ff.Max("x")),
     "arg_max": ff.ArgMax("k", "x"),
     "arg_min": ff.ArgMin("k", "x"),
     "average": ff.Average("x"),
+    "bars": ff.OHLC("x"),
     "bit_and": ff.BitAnd("i"),
     "bit_or": ff.BitOr("i"),
     "bit_xor": ff.BitXor("i"),

@@ -31,7 +31,7 @@ from framefold.spark.streams.labels import labels, murmur3
 from framefold.spark.streams.packets import pack_partials
 from framefold.spark.streams.places import QUOTED
 from framefold.spark.streams.shards import VERSION, Shards
-from framefold.spark.streams.slider import slide as slide_shard
+from framefold.spark.streams.slider import called as slide_shard
 from framefold.spark.submission.command import read as read_command
 
 from .stages import Partials
