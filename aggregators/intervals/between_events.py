@@ -235,7 +235,7 @@ class TimeInState(OneColumn):
 
     result: Any = pa.int64()
 
-    def __init__(self, column: ColumnLike, value: Any) -> None:
+    def __init__(self, column: ColumnLike, value: object) -> None:
         super().__init__(column)
         self.value = value
 

@@ -70,6 +70,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "ColumnLike": str,
     "Literal": str,
     "Output": str,
+    "object": value,
 }
 """The parsers of options, by a word in the type of the operation's parameter."""
 
@@ -137,10 +138,10 @@ def is_expressible(kind: type[Operation]) -> bool:
 def snake(name: str) -> str:
     """The name of a class as a word of the command line.
 
-    >>> snake("CountDistinct")
-    'count_distinct'
+    >>> snake("CountDistinct"), snake("TopN"), snake("OHLC")
+    ('count_distinct', 'top_n', 'ohlc')
     """
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def _exported() -> dict[str, type[Operation]]:

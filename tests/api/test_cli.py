@@ -179,6 +179,7 @@ EVERY = {
     "count_distinct:i,k": ff.CountDistinct("i", "k"),
     "count_if:flag": ff.CountIf("flag"),
     "covariance:i,x:ddof=0": ff.Covariance("i", "x", ddof=0),
+    "delta:i": ff.Delta("i"),
     "distinct_sum:i": ff.DistinctSum("i"),
     "ewma:x:half_life=20 minutes": ff.Ewma("x", "20 minutes"),
     "first:x:ties=i": ff.First("x", ties="i"),
@@ -199,21 +200,24 @@ EVERY = {
     "median:x": ff.Median("x"),
     "min:at": ff.Min("at"),
     "mode:k": ff.Mode("k"),
+    "ohlc:x": ff.OHLC("x"),
     "product:x": ff.Product("x"),
     "quantile:i:q=0.25": ff.Quantile("i", 0.25),
     "quantile:i:q=0.25,0.75,method=discrete": ff.Quantile("i", [0.25, 0.75], method="discrete"),
     "range:i": ff.Range("i"),
+    "rate:i": ff.Rate("i"),
     "root_mean_square:x": ff.RootMeanSquare("x"),
     "skewness:i": ff.Skewness("i"),
     "stddev:i:ddof=0": ff.StdDev("i", ddof=0),
     "sum:x:empty=0": ff.Sum("x", empty=0),
+    "time_in_state:i:value=3": ff.TimeInState("i", 3),
     "theta_sketch:k:output=value": ff.ThetaSketch("k", output="value"),
     "top_n:i:n=3": ff.TopN("i", 3),
     "variance:i": ff.Variance("i"),
     "weighted_average:x,i": ff.WeightedAverage("x", "i"),
 }
 ELSEWHERE = {"covered", "time_weighted_average"}
-"""Operations of interval events, which files on the command line do not have."""
+"""Operations of interval events, which the files of these tests do not have."""
 
 
 def test_every_operation_that_columns_and_options_are_enough_for(tmp_path: Path) -> None:
