@@ -41,12 +41,14 @@ def living_on(stored: Partials, watermark: int, forget: int | None) -> Partials:
     if inside is not None:  # a tick between two windows: the frame before it is in the one that began last
         frames = frames - ~inside
     later = frames > view.frames[view.ends - 1]
-    if not later.any():
-        return stored
-    first = pa.array(stored.starts[later])
+    return with_empty(stored, stored.starts[later], frames[later]) if later.any() else stored
+
+
+def with_empty(stored: Partials, rows: Ints, frames: Ints) -> Partials:
+    """Merged partials, and after them one without events for the key of each of some rows, in a frame."""
+    first = pa.array(rows)
     keys = [key.take(first) for key in stored.keys]
-    empty = Partials.without_events(plan, keys, frames[later], np.iinfo(np.int64).max)
-    return merge([stored.unmerged(), empty])
+    return merge([stored.unmerged(), Partials.without_events(stored.plan, keys, frames, np.iinfo(np.int64).max)])
 
 
 def of_living_keys(windows: NumberedWindows, ranges: Ranges, view: PartialsView, forget: int) -> Bools:

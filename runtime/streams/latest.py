@@ -18,6 +18,7 @@ from ..results.chunks import views_of
 from ..results.finish import results
 from ..windows.numbered import NumberedWindows
 from ..windows.spec import Windows
+from .key_life import with_empty
 from .late_events import among
 from .scope import holds
 from .shard import Shard, events_in
@@ -61,7 +62,9 @@ class LatestShard(Shard):
         inside = has(ids, self.number)
         was = np.zeros(len(merged), bool) if before is None else has(ids, before)
         changed = np.logical_or.reduceat((inside & fresh) | (inside != was), view.starts)
-        some = with_empty(merged.where(changed[view.key]), self._windows.frames(np.array([now]))[0])
+        some, frame = merged.where(changed[view.key]), self._windows.frames(np.array([now]))[0]
+        assert some.starts is not None
+        some = with_empty(some, some.starts, np.repeat(frame, len(some.starts)))
         yield from results(some, wanted=OfNumber(self.number))
         past = ids.last < self.number
         self._write(merged.where(~past), touched | self._pages_of(merged.frames[past]))
@@ -101,15 +104,6 @@ def has(ids: WindowIds, number: int) -> Bools:
     """Which rows are in the window of a number."""
     found: Bools = (ids.first <= number) & (number <= ids.last)
     return found
-
-
-def with_empty(some: Partials, frame: Ints) -> Partials:
-    """Merged partials, and one without events for each of their keys in a frame."""
-    assert some.starts is not None
-    first = pa.array(some.starts)
-    keys = [key.take(first) for key in some.keys]
-    empty = Partials.without_events(some.plan, keys, np.repeat(frame, len(some.starts)), np.iinfo(np.int64).max)
-    return merge([some.unmerged(), empty])
 
 
 def why_not_latest(plan: Plan) -> str | None:
