@@ -113,8 +113,11 @@ def entering(first: Ints, last: Ints, starts: Ints, all: bool, begin: Ints) -> N
 def count_windows(first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int) -> tuple[float, bool]:
     begin = np.empty_like(first)
     entering(first, last, starts, all, begin)
-    counts = np.minimum(last, most) + 1.0  # int64 may wrap
-    counts -= np.maximum(begin, least)
+    np.maximum(begin, least, out=begin)
+    upper = np.minimum(last, most)
+    counts = upper.astype(np.float64) - begin  # not exact
+    exact = np.abs(counts) < 2.0**62  # int64 does not wrap
+    counts[exact] = (upper - begin)[exact] + 1
     return float(np.maximum(counts, 0.0, out=counts).sum()), bool((first <= last).all())
 
 

@@ -24,10 +24,13 @@ TIME = TimeColumn("t", pa.int64())
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=6), max_size=4),
     st.sampled_from(["skip", "emit"]),
+    st.sampled_from([0, 2**53 + 1, -(2**62) + 1]),
 )
-def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]], empty: str) -> None:
+@example([[(0, 0)], [(0, 0)]], "skip", 2**58 + 1)
+def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]], empty: str, begin: int) -> None:
     runs = [np.maximum.accumulate(np.sort(each, axis=0)) for each in map(np.array, keys)]
     first, last = (np.concatenate([np.empty(0, np.int64), *(run[:, side] for run in runs)]) for side in (0, 1))
+    first = first + begin
     starts = np.cumsum([0, *map(len, runs)])[:-1]
     view = PartialsView(first, starts)
     found = [window_ranges.ranges_by_id("windows", view, first, first + last, empty)]
