@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .runtime.explain import *
     from .runtime.windows import *
     from .start import *
+    from .stored import *
     from .stream_metrics import *
     from .together import *
     from .windows import *
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "from_aggregator", "lookbacks",
-        "reading", "relations", "start", "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
+        "reading", "relations", "start", "stored", "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

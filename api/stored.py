@@ -1,0 +1,204 @@
+"""Partials at rest: computed once, merged and slid for ever."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from .aggregators.contract.operation import Operation
+from .aggregators.errors import EngineError, QueryError, nearest, shown
+from .engines import engine_for
+from .runtime.columns.ticks import Duration
+from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
+from .runtime.partials.merge import merge
+from .runtime.partials.partials import Partials
+from .runtime.plan.bind import A_WINDOW, bind, require_output
+from .runtime.plan.plan import Plan, pickled_outputs, trusting
+from .runtime.results.extensions import with_extensions
+from .runtime.stored.commits import Commit, Run
+from .runtime.stored.layout import Layout
+from .runtime.stored.table import Table, check_fits, schema_of
+from .runtime.windows.sliding import tumbling
+from .runtime.windows.spec import Spec
+
+__all__ = ["StoredPartials", "partials"]
+
+
+def partials(
+    path: str | os.PathLike[str],
+    *,
+    time: str,
+    frame: Duration | Spec,
+    by: str | Sequence[str] = (),
+    ties: str | Sequence[str] = (),
+    null_time: str = "error",
+    trust: bool = False,
+    **outputs: Operation,
+) -> StoredPartials:
+    """Partials that are kept in files: events are aggregated once, when they are added, and windows read states only.
+
+    Parameters
+    ----------
+    path
+        A folder, or its address, such as ``s3://bucket/payments``. It is made with the first events.
+    time, by, ties, null_time
+        Of the events, as in :func:`~framefold.events`.
+    frame
+        The length of the frames that states are kept for, such as ``"1 hour"``; or tumbling windows, such as
+        ``ff.tumbling("1 day", timezone="Europe/Berlin")``. Windows can be asked for whose bounds are those of frames.
+    trust
+        Whether states that are Python objects may be read, as pickles. Who can write there can then run code here.
+    **outputs
+        What is kept, under its name.
+
+    Raises
+    ------
+    QueryError
+        If an argument is wrong.
+    EngineError
+        If other partials are there.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> hours = ff.partials("payments", time="t", frame=60, n=ff.Count(), spent=ff.Sum("amount"))
+    >>> run = hours.append(pa.table({"t": [0, 70, 90], "amount": [1, 2, 3]}), run="monday")
+    >>> run = hours.append(pa.table({"t": [130], "amount": [4]}), run="tuesday")
+    >>> hours.window(ff.sliding(120, every=60)).aggregate()["spent"].to_pylist()
+    [1, 6, 9, 4]
+    """
+    if not outputs:
+        raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
+    for name, output in outputs.items():
+        require_output(name, output)
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    order = (ties,) if isinstance(ties, str) else tuple(ties)
+    frames = frame if isinstance(frame, Spec) else tumbling(frame)
+    if not isinstance(path, (str, os.PathLike)):
+        raise QueryError(f"the path is {shown(path)}; expected a string or a path")
+    found = StoredPartials(Table.at(os.fspath(path)), time, keys, order, frames, null_time, trust, outputs)
+    found.check()
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class StoredPartials:
+    """Partials that are kept in files; made by :func:`partials`."""
+
+    table: Table
+    time: str
+    by: tuple[str, ...]
+    ties: tuple[str, ...]
+    frame: Spec
+    null_time: str
+    trust: bool
+    outputs: dict[str, Operation]
+
+    def check(self) -> None:
+        """EngineError where other partials are there."""
+        commit = self.table.commits.latest()
+        if commit.number:
+            check_fits(commit, self._layout(schema_of(commit)))
+
+    def append(self, events: Any, *, run: str) -> Run:
+        """Add events, all or none; nothing where a run of this name is in.
+
+        Parameters
+        ----------
+        events
+            Any data that :func:`~framefold.events` takes.
+        run
+            Its name, such as the day: a run is added once, however often it is tried.
+
+        Returns
+        -------
+        What is in: rows and bytes.
+        """
+        if not isinstance(run, str) or not run:
+            raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
+        commit = self.table.commits.latest()
+        for each in commit.runs:
+            if each.run == run:
+                return each
+        source = engine_for(events)
+        assert isinstance(source, LocalEngine)
+        layout = self._layout(source.schema([self.time, *self.by, *self.ties]))
+        check_fits(commit, layout)
+        plan = trusting(layout.plan)
+        found, nulls, count = partials_of(source.source, plan)
+        warn_of_nulls(plan, nulls, count)
+        return self.table.append(layout, merge(found), run, count)
+
+    def window(self, *windows: Spec) -> StoredWindows:
+        """Windows over all that is stored, whose bounds are those of frames; several in one pass."""
+        for window in windows:
+            if not isinstance(window, Spec):
+                raise QueryError(f"window is {shown(window)}; expected {A_WINDOW}")
+        if not windows:
+            raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
+        return StoredWindows(self, windows)
+
+    def runs(self) -> pa.Table:
+        """What is in: a row for each run, with its events, rows, bytes, and when it was written."""
+        found = self.table.commits.latest().runs
+        return pa.table({name: [getattr(each, name) for each in found] for name in Run.__annotations__})
+
+    def _layout(self, events: pa.Schema) -> Layout:
+        return Layout.of(
+            events,
+            time=self.time,
+            by=self.by,
+            ties=self.ties,
+            frame=self.frame,
+            outputs=self.outputs,
+            null_time=self.null_time,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class StoredWindows:
+    """Windows over stored partials; made by :meth:`StoredPartials.window`."""
+
+    of: StoredPartials
+    windows: tuple[Spec, ...]
+
+    def aggregate(self, *names: str) -> pa.Table:
+        """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
+        of, began = self.of, clock.monotonic()
+        commit = of.table.commits.latest()
+        if not commit.number:
+            raise EngineError(f"the stored partials {of.table.commits.path!r} are empty; expected .append(...) first")
+        layout = of._layout(schema_of(commit))
+        plan = self._bound(layout, names)
+        rows = of.table.read(layout, commit.files)
+        merged = merge([*Partials.of_given_keys(plan), layout.partials(rows, plan)])
+        return with_extensions(results_of_partials(merged, began), plan, layout.plan.events_schema)
+
+    def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
+        of = self.of
+        for name in names:
+            if name not in of.outputs:
+                raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
+        outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
+        plan = bind(
+            layout.plan.events_schema,
+            time=of.time,
+            by=of.by,
+            window=self.windows,
+            outputs=outputs,
+            ties=of.ties,
+            null_time=of.null_time,
+        )
+        if pickled := pickled_outputs(plan):
+            if not of.trust:
+                raise EngineError(
+                    f"the states of {pickled[0]!r} are Python objects, kept as pickles, which can run code when they "
+                    "are read; expected ff.partials(..., trust=True) where nobody else can write to the files"
+                )
+            plan = trusting(plan)
+        return plan

@@ -1,0 +1,229 @@
+"""Which files are a stored table, commit by commit: a manifest of each, of which the last one counts.
+
+Files of rows are written first, under names of their own; then a manifest that names them appears in one step, or not
+at all. Who reads meanwhile goes on with the files of an earlier manifest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
+
+from ...aggregators.errors import EngineError
+from ..sources.files import one_line
+
+FOLDER = "_framefold"
+"""Where the manifests are, under the path of the table."""
+
+VERSION = 1
+"""Of manifests, and of the states in files: what this framefold writes, and the latest that it reads."""
+
+ATTEMPTS = 100
+"""How often a commit is tried again where another one was first."""
+
+NAME = re.compile(r"(\d{12})\.json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one ``append`` has brought.
+
+    Parameters
+    ----------
+    run
+        Its name.
+    events
+        The events in it.
+    rows, bytes
+        Of the files that it was written in.
+    written
+        When, in UTC, as ISO text.
+    """
+
+    run: str
+    events: int
+    rows: int
+    bytes: int
+    written: str
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of rows.
+
+    Parameters
+    ----------
+    path
+        Under the table's path.
+    runs
+        The runs whose rows are in it.
+    rows, bytes
+        How large it is.
+    first, last
+        The ticks at which its first and its last frame start.
+    """
+
+    path: str
+    runs: tuple[str, ...]
+    rows: int
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of the table.
+
+    Parameters
+    ----------
+    number
+        From 1 on; 0 is a table that is not there yet.
+    about
+        What is stored: the query, the types of its events, the version.
+    runs, files
+        What is in it.
+    """
+
+    number: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+    files: tuple[StoredFile, ...] = ()
+
+    def has(self, run: str) -> bool:
+        """Whether a run is in."""
+        return any(each.run == run for each in self.runs)
+
+
+@dataclass(frozen=True)
+class Commits:
+    """The manifests of a table.
+
+    Parameters
+    ----------
+    system, path
+        The file system, and the table's path on it.
+    """
+
+    system: FileSystem
+    path: str
+
+    def latest(self) -> Commit:
+        """The last commit, of the number 0 where there is none.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be read, or is none that this framefold writes.
+        """
+        number = max(self._numbers(), default=0)
+        return self._read(number) if number else Commit()
+
+    def change(self, change: Callable[[Commit], Commit]) -> Commit:
+        """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.
+
+        A change that gives the commit itself changes nothing.
+        """
+        for _ in range(ATTEMPTS):
+            before = self.latest()
+            after = change(before)
+            if after is before:
+                return before
+            after = replace(after, number=before.number + 1)
+            if self._write(after):
+                return after
+        raise EngineError(
+            f"the stored partials {self.path!r} are changed by others all the time: {ATTEMPTS} commits came too late; "
+            "expected fewer writers at once"
+        )
+
+    def _numbers(self) -> list[int]:
+        try:
+            found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
+        except (pa.ArrowException, OSError) as error:
+            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
+        names = (NAME.fullmatch(each.base_name) for each in found if each.type == FileType.File)
+        return [int(name[1]) for name in names if name]
+
+    def _read(self, number: int) -> Commit:
+        path = self._at(FOLDER, f"{number:012}.json")
+        try:
+            with self.system.open_input_stream(path) as stream:
+                found = json.loads(stream.read())
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise EngineError(f"the manifest {path!r} cannot be read: {one_line(error)}") from error
+        return commit_in(found, path, number)
+
+    def _write(self, commit: Commit) -> bool:
+        """Whether the commit is there now; another one of its number may have been first."""
+        text = json.dumps(asdict(commit), indent=1).encode()
+        name = f"{commit.number:012}.json"
+        path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
+        self.system.create_dir(self._at(FOLDER), recursive=True)
+        if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
+            if self.system.get_file_info(path).type != FileType.NotFound:
+                return False
+            with self.system.open_output_stream(path) as stream:
+                stream.write(text)
+            return True
+        try:
+            with open(own, "xb") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.link(own, path)  # fails where there is one
+            return True
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(own)
+
+    def _at(self, *parts: str) -> str:
+        return "/".join((self.path.rstrip("/"), *parts))
+
+
+def commit_in(found: Any, path: str, number: int) -> Commit:
+    """The commit that a manifest has, which may be anybody's; EngineError where it is none."""
+    try:
+        version = found["about"]["version"]
+        if version > VERSION:
+            raise EngineError(
+                f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
+                "release that wrote them, or a later one"
+            )
+        runs = tuple(checked(Run, each) for each in found["runs"])
+        files = tuple(checked(StoredFile, each | {"runs": tuple(each["runs"])}) for each in found["files"])
+        if found["number"] != number:
+            raise ValueError(f"number {found['number']!r}")
+        for each in files:
+            if not re.fullmatch(r"(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", each.path, re.ASCII):
+                raise ValueError(f"path {each.path!r}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EngineError(
+            f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one that "
+            "ff.partials has written"
+        ) from error
+    return Commit(number, found["about"], runs, files)
+
+
+def checked(kind: Any, found: Any) -> Any:
+    """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
+    made = kind(**found)
+    for name, type in kind.__annotations__.items():
+        value = getattr(made, name)
+        right = {
+            "str": isinstance(value, str),
+            "int": isinstance(value, int) and not isinstance(value, bool),
+            "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
+        }[type]
+        if not right:
+            raise ValueError(f"{name} {value!r}")
+    return made

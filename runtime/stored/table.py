@@ -1,0 +1,143 @@
+"""A table of stored partials: runs are added to it, rows read from it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...aggregators.errors import EngineError
+from ...aggregators.states.arrays import Ints
+from ..partials.partials import Partials
+from ..plan.plan import fingerprint
+from ..sources.files import Files, one_line
+from .commits import VERSION, Commit, Commits, Run, StoredFile
+from .layout import Layout
+
+
+@dataclass(frozen=True)
+class Table:
+    """Stored partials under a path.
+
+    Parameters
+    ----------
+    commits
+        Its manifests.
+    """
+
+    commits: Commits
+
+    @classmethod
+    def at(cls, path: str) -> Table:
+        """The table at a path or address, there or not."""
+        system, (place,) = Files((path,)).places
+        return cls(Commits(system, place))
+
+    def append(self, layout: Layout, merged: Partials, run: str, events: int) -> Run:
+        """Add the partials of a run, all or none; nothing where the run is in already. The run as it is in the table.
+
+        Raises
+        ------
+        EngineError
+            If the table is of another query, or of events of other types.
+        QueryError
+            If the order of events counts, and the run has frames that are there already.
+        """
+        files = tuple(self.write(layout, layout.rows(merged, run), (run,)))
+        sizes = (sum(each.rows for each in files), sum(each.bytes for each in files))
+        new = Run(run, events, *sizes, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+
+        def added(before: Commit) -> Commit:
+            if before.has(run):
+                return before
+            check_fits(before, layout)
+            return replace(
+                before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files)
+            )
+
+        after = self.commits.change(added)
+        (found,) = (each for each in after.runs if each.run == run)
+        if found is not new:  # another process was first
+            self.remove(files)
+        return found
+
+    def write(self, layout: Layout, rows: pa.Table, runs: Sequence[str]) -> Iterator[StoredFile]:
+        """Write rows as files of a day each, which are in the table once they are committed."""
+        days, starts = layout.days(rows), layout.starts(rows)
+        for day in [None] if days is None else np.unique(days).tolist():
+            mine = slice(None) if day is None else np.flatnonzero(days == day)
+            some = rows if day is None else rows.take(pa.array(mine))
+            folder = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
+            path = f"{folder}{uuid.uuid4().hex}.parquet"
+            place = f"{self.commits.path}/{path}"
+            self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
+            pq.write_table(some, place, filesystem=self.commits.system, compression="zstd", row_group_size=ROW_GROUP)
+            size = self.commits.system.get_file_info(place).size
+            yield StoredFile(path, tuple(runs), len(some), size, *map(int, edges(starts[mine])))
+
+    def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of files; EngineError where they are not what the table says."""
+        names = layout.schema.names if columns is None else list(columns)
+        schema = pa.schema([layout.schema.field(name) for name in names])
+        tables = [schema.empty_table()]
+        for each in files:
+            place = f"{self.commits.path}/{each.path}"
+            try:
+                found = pq.read_table(place, columns=names, filesystem=self.commits.system, partitioning=None)
+            except (pa.ArrowException, OSError, KeyError) as error:
+                raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
+            if found.schema.types != schema.types or found.column_names != names or len(found) != each.rows:
+                raise EngineError(
+                    f"the stored partials {place!r} are {len(found)} rows of {found.schema.to_string()}; expected "
+                    f"{each.rows} of {schema.to_string()}"
+                )
+            tables.append(found.cast(schema))
+        return pa.concat_tables(tables)
+
+    def remove(self, files: Iterable[StoredFile]) -> None:
+        """Delete files that no commit names."""
+        for each in files:
+            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+ROW_GROUP = 1 << 16
+"""Rows of partials that are read together at least."""
+
+
+def edges(starts: Ints) -> tuple[Any, Any]:
+    """The least and the greatest."""
+    return starts.min(), starts.max()
+
+
+def about(layout: Layout) -> dict[str, Any]:
+    """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
+    schema = layout.plan.events_schema.serialize().to_pybytes()
+    query = fingerprint(layout.plan)
+    return {"version": VERSION, "query": query, "schema": base64.b64encode(schema).decode()}
+
+
+def schema_of(commit: Commit) -> pa.Schema:
+    """The columns of the events of a table, as far as it needs them."""
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(commit.about["schema"])))
+    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise EngineError(f"the stored partials say nothing of their events: {one_line(error)}") from error
+
+
+def check_fits(commit: Commit, layout: Layout) -> None:
+    """EngineError where a table has the partials of another query, or of events of other types."""
+    if not commit.number:
+        return
+    there, asked = commit.about.get("query", {}), fingerprint(layout.plan)
+    other = [name for name in asked if there.get(name) != asked[name]]
+    if other:
+        differs = "; ".join(f"{name} {there.get(name)!r} became {asked[name]!r}" for name in other)
+        raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")
