@@ -9,19 +9,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import engine_for
-from .runtime.columns.ticks import Duration
+from .runtime.columns.ticks import Duration, Instant
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
+from .runtime.stored.asked import Asked
 from .runtime.stored.commits import Commit, Run
-from .runtime.stored.layout import Layout
+from .runtime.stored.layout import RUN, Layout
 from .runtime.stored.table import Table, check_fits, schema_of
 from .runtime.windows.sliding import tumbling
 from .runtime.windows.spec import Spec
@@ -98,6 +100,7 @@ class StoredPartials:
     null_time: str
     trust: bool
     outputs: dict[str, Operation]
+    changed_by: str | None = None
 
     def check(self) -> None:
         """EngineError where other partials are there."""
@@ -143,6 +146,23 @@ class StoredPartials:
             raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
         return StoredWindows(self, windows)
 
+    def changed(self, *, run: str) -> StoredPartials:
+        """The same, of which windows are given only where a run has events.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("visits", time="t", frame=60, n=ff.Count())
+        >>> first = hours.append(pa.table({"t": [0, 70, 130]}), run="first")
+        >>> late = hours.append(pa.table({"t": [65]}), run="late")
+        >>> hours.changed(run="late").window(ff.tumbling(60)).aggregate()["n"].to_pylist()
+        [2]
+        """
+        known = [each.run for each in self.table.commits.latest().runs]
+        if run not in known:
+            raise QueryError(f"run is {run!r}, which is not in; {nearest(str(run), known)}")
+        return replace(self, changed_by=run)
+
     def runs(self) -> pa.Table:
         """What is in: a row for each run, with its events, rows, bytes, and when it was written."""
         found = self.table.commits.latest().runs
@@ -166,6 +186,12 @@ class StoredWindows:
 
     of: StoredPartials
     windows: tuple[Spec, ...]
+    after: Instant | None = None
+    until: Instant | None = None
+
+    def ending(self, after: Instant | None = None, until: Instant | None = None) -> StoredWindows:
+        """The windows that end after one time, and at another one at the latest: only what they take in is read."""
+        return replace(self, after=after, until=until)
 
     def aggregate(self, *names: str) -> pa.Table:
         """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
@@ -175,9 +201,23 @@ class StoredWindows:
             raise EngineError(f"the stored partials {of.table.commits.path!r} are empty; expected .append(...) first")
         layout = of._layout(schema_of(commit))
         plan = self._bound(layout, names)
-        rows = of.table.read(layout, commit.files)
+        wanted = self._wanted(layout, commit, plan)
+        files = commit.files if wanted is None else of.table.needed(plan, commit.files, wanted)
+        rows = of.table.read(layout, files)
         merged = merge([*Partials.of_given_keys(plan), layout.partials(rows, plan)])
-        return with_extensions(results_of_partials(merged, began), plan, layout.plan.events_schema)
+        return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.plan.events_schema)
+
+    def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
+        times = plan.times
+        asked = Asked(plan)
+        if self.after is not None:
+            asked = replace(asked, after=times.instant(self.after, "after"))
+        if self.until is not None:
+            asked = replace(asked, until=times.instant(self.until, "until"))
+        if (run := self.of.changed_by) is not None:
+            rows = self.of.table.read(layout, [each for each in commit.files if run in each.runs])
+            asked = replace(asked, changed=merge(layout.partials(rows.filter(pc.equal(rows.column(RUN), run)), plan)))
+        return None if asked == Asked(plan) else asked
 
     def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
         of = self.of

@@ -36,7 +36,7 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
-from .results.finish import results_of
+from .results.finish import Wanted, results_of
 from .sources.arrow import Reader, Readers, Source
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 
@@ -152,7 +152,9 @@ def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
         )
 
 
-def results_of_partials(merged: Partials, began: float, *, watched_by: bool = True) -> pa.Table:
+def results_of_partials(
+    merged: Partials, began: float, *, watched_by: bool = True, wanted: Wanted | None = None
+) -> pa.Table:
     """The results of merged partials, by several threads.
 
     Parameters
@@ -163,13 +165,18 @@ def results_of_partials(merged: Partials, began: float, *, watched_by: bool = Tr
         When the query began, by the monotonic clock.
     watched_by
         Whether it says how far it is.
+    wanted
+        The windows that are wanted; None: all.
     """
     plan = merged.plan
     threads = pa.cpu_count() if only_library_code(plan) else 1
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
-        lambda number, chunk: (len(chunk.partials), results_of(chunk)), parts, threads, watch if watched_by else None
+        lambda number, chunk: (len(chunk.partials), results_of(chunk, wanted)),
+        parts,
+        threads,
+        watch if watched_by else None,
     )
     found = pa.concat_tables(table for _, table in slid)
     warn_of_far_times(found, plan)

@@ -208,8 +208,8 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
                 raise ValueError(f"path {each.path!r}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EngineError(
-            f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one that "
-            "ff.partials has written"
+            f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
+            "that ff.partials has written"
         ) from error
     return Commit(number, found["about"], runs, files)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import QueryError
-from ...aggregators.states.arrays import Ints
+from ...aggregators.states.alike import zeros
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting
+from ..columns.key_codes import one_array
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
 from ..partials.partials import Partials
@@ -22,8 +23,10 @@ from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..windows.spec import Spec
 
-START, RUN = "frame_start", "run"
-"""The columns of stored partials between keys and states: where a frame starts, and the run that brought the events."""
+START, END, RUN = "frame_start", "frame_end", "run"
+"""The columns of stored partials between keys and states: a frame's bounds, and the run that brought the events."""
+
+EXPECTED = "expected windows that begin and end where stored frames do, or shorter frames"
 
 KEPT = ("first", "last", "rows")
 """The window inputs that are stored beside the outputs, so that any windows over them have theirs."""
@@ -35,9 +38,9 @@ class Layout:
 
     ::
 
-        customer  frame_start          run         n.count  spent.sum  ...
-        "a"       2026-11-26 07:00:00  2026-11-26        2       25.0
-        "a"       2026-11-26 08:00:00  2026-11-26        1        3.5
+        customer  frame_start          frame_end            run         n.count  spent.sum  ...
+        "a"       2026-11-26 07:00:00  2026-11-26 08:00:00  2026-11-26        2       25.0
+        "a"       2026-11-26 08:00:00  2026-11-26 09:00:00  2026-11-26        1        3.5
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ class Layout:
     ) -> Layout:
         """The layout for events of a schema; errors as :func:`bind` raises them."""
         for name in by:
-            if name in (START, RUN):
+            if name in (START, END, RUN):
                 raise QueryError(f"by= names {name!r}, the name of a column of stored partials; expected another")
         bound = bind(events, time=time, by=by, window=frame, outputs=outputs, ties=ties, null_time=null_time)
         if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
@@ -77,27 +80,27 @@ class Layout:
         plan = self.plan
         keys = [plan.partials_schema.field(number).with_name(name) for number, name in enumerate(plan.by)]
         planes = [field for field in plan.partials_schema if field.name not in (*plan.keys, FRAME, BATCH_RANK)]
-        own = [pa.field(START, plan.times.bound_type, False), pa.field(RUN, pa.string(), False)]
+        bounds = [pa.field(name, plan.times.bound_type, False) for name in (START, END)]
+        own = [*bounds, pa.field(RUN, pa.string(), False)]
         return pa.schema([*keys, *own, *planes])
 
     def rows(self, partials: Partials, run: str) -> pa.Table:
         """Merged partials as rows of a table."""
         table = partials.table
-        starts, _ = self.bounds(partials.frames)
-        columns = {START: self.plan.times.bounds(starts), RUN: pa.array(np.full(len(table), run), pa.string())}
-        keys = dict(zip(self.plan.by, table.columns, strict=False))
+        bounds = self.plan.axis.windows[0].frame_bounds(partials.frames)
+        assert bounds is not None
+        columns = dict(zip((START, END), map(self.plan.times.bounds, bounds), strict=True))
+        columns[RUN] = pa.array(np.full(len(table), run), pa.string())
+        columns |= dict(zip(self.plan.by, table.columns, strict=False))
         schema = self.schema
-        return pa.table([(columns | keys).get(name, None) or table.column(name) for name in schema.names], schema)
-
-    def bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        """The first tick of each frame, and the first after it."""
-        found = self.plan.axis.windows[0].frame_bounds(frames)
-        assert found is not None
-        return found
+        return pa.table([columns.get(name, None) or table.column(name) for name in schema.names], schema)
 
     def starts(self, rows: pa.Table) -> Ints:
         """The first tick of the frame of each row."""
-        return self.plan.times.ticks(rows.column(START).combine_chunks())
+        return self._ticks(rows, START)
+
+    def _ticks(self, rows: pa.Table, name: str) -> Ints:
+        return self.plan.times.ticks(one_array(rows.column(name)))
 
     def days(self, rows: pa.Table) -> Ints | None:
         """The day, since the epoch, on which the frame of each row starts; None where times are plain numbers."""
@@ -116,9 +119,8 @@ class Layout:
             If a stored frame is not inside one frame of the query.
         """
         states, stored = plan.states, self.plan
-        starts = self.starts(rows)
-        first, row = np.unique(starts, return_inverse=True)
-        frames, inside = self._frames_in(plan, first)
+        starts, ends = self._ticks(rows, START), self._ticks(rows, END)
+        frames, inside = frames_of(plan, starts, ends)
         named = {
             (name, field, plane): column
             for name, fields in stored.state_columns.items()
@@ -127,46 +129,49 @@ class Layout:
         }
         own = {column: rows.column(name) for column, name in zip(plan.keys, stored.by, strict=True)}
         # Those of one frame are combined in the order of their times, as events are.
-        own |= {FRAME: pa.array(frames[row]), BATCH_RANK: pa.array(row if plan.ordered else np.zeros_like(row))}
+        own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
         for name, fields in plan.state_columns.items():
             of = self._state_of(plan, name)
             for field, columns in fields.items():
                 for plane, column in zip(states[name].fields[field].planes, columns, strict=True):
                     own[column] = rows.column(named[of, field, plane])
         schema = plan.partials_schema
-        table = pa.Table.from_arrays(
-            [fitting(own[field.name], field.type) for field in schema], schema=schema
-        )
+        table = pa.Table.from_arrays([fitting(own[field.name], field.type) for field in schema], schema=schema)
         if inside is not None and not inside.all():
-            table = table.filter(pa.array(inside[row]))
+            table = table.filter(pa.array(inside))
         return Partials(plan, table)
 
     def _state_of(self, plan: Plan, name: str) -> str:
         """The name among the stored states of a state of a query."""
-        for window_input in plan.window_inputs:
-            if plan.input_state(window_input) == name:
-                if window_input not in KEPT:
+        for own in plan.window_inputs:
+            if plan.input_state(own) == name:
+                if own not in KEPT:
                     raise QueryError(
                         "min_samples= asks for the number of samples of each output, which stored partials lack; "
                         "expected ff.Count() among the outputs, and the windows without it"
                     )
-                return self.plan.input_state(window_input)
+                return self.plan.input_state(own)
         return name
 
-    def _frames_in(self, plan: Plan, first: Ints) -> tuple[Ints, Any]:
-        """The frame of a query for each stored frame, by where it starts, and which are in any window (None: all)."""
-        _, after = self.bounds(self.plan.axis.frames(first, None)[0])
-        frames, inside = plan.axis.frames(first, None)
-        last, _ = plan.axis.frames(after - 1, None)
-        cut = np.flatnonzero(frames != last)
-        if len(cut):
-            words = self.plan.times.word
-            begin, end = words(int(first[cut[0]])), words(int(after[cut[0]]))
-            raise QueryError(
-                f"{plan.axis.windows[0].named} cut the stored frame from {begin} to {end} in two; expected windows that "
-                f"begin and end where stored frames do, or other frames{wanted(plan)}"
-            )
-        return frames, inside
+
+def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:
+    """The frame of a query that each stored frame is in, and which are in any window (None: all).
+
+    Raises
+    ------
+    QueryError
+        If a stored frame is not in one frame of the query.
+    """
+    if plan.in_rows:
+        raise QueryError(f"{plan.axis.windows[0].named} are of single events, and partials of frames; {EXPECTED}")
+    frames, inside = plan.axis.frames(starts, None)
+    cut = np.flatnonzero(frames != plan.axis.frames(ends - 1, None)[0])
+    if len(cut):
+        begin, end = (plan.times.word(int(each[cut[0]])) for each in (starts, ends))
+        raise QueryError(
+            f"{plan.axis.windows[0].named} cut the stored frame from {begin} to {end} in two; {EXPECTED}{wanted(plan)}"
+        )
+    return frames, inside
 
 
 def wanted(plan: Plan) -> str:
@@ -175,4 +180,4 @@ def wanted(plan: Plan) -> str:
     if any(each is None for each in steps):
         return ""
     numbers = [number for each in steps for of in each or () for number in (of.origin % of.width, of.width, of.first)]
-    return f", such as frames of {describe(math.gcd(*numbers), plan.times.type)}"
+    return f", here such as of {describe(math.gcd(*numbers), plan.times.type)}"

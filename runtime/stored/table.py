@@ -15,9 +15,12 @@ import pyarrow.parquet as pq
 
 from ...aggregators.errors import EngineError
 from ...aggregators.states.arrays import Ints
+from ..frames.partials_view import PartialsView
 from ..partials.partials import Partials
-from ..plan.plan import fingerprint
+from ..plan.plan import Plan, fingerprint
+from ..results.finish import Wanted
 from ..sources.files import Files, one_line
+from ..windows.spec import Windows
 from .commits import VERSION, Commit, Commits, Run, StoredFile
 from .layout import Layout
 
@@ -58,9 +61,7 @@ class Table:
             if before.has(run):
                 return before
             check_fits(before, layout)
-            return replace(
-                before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files)
-            )
+            return replace(before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files))
 
         after = self.commits.change(added)
         (found,) = (each for each in after.runs if each.run == run)
@@ -101,10 +102,29 @@ class Table:
             tables.append(found.cast(schema))
         return pa.concat_tables(tables)
 
+    def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
+        """The files with rows that wanted windows may take in: all, where windows are not numbered along the time."""
+        if not files:
+            return []
+        some = np.zeros(len(files), bool)
+        first, last = (np.array([getattr(each, name) for each in files]) for name in ("first", "last"))
+        for windows in plan.axis.windows:
+            numbers = wanted.numbers(windows)
+            begin, end = (windows.window_ids(view_of(windows, ticks)) for ticks in (first, last))
+            if numbers is None or begin is None or end is None:
+                return list(files)
+            some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
+        return [each for each, kept in zip(files, some, strict=True) if kept]
+
     def remove(self, files: Iterable[StoredFile]) -> None:
         """Delete files that no commit names."""
         for each in files:
             self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+
+
+def view_of(windows: Windows, ticks: Ints) -> PartialsView:
+    """Ticks as partials, each of a key of its own."""
+    return PartialsView(windows.frames(ticks, None)[0], np.arange(len(ticks)))
 
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
