@@ -40,6 +40,7 @@ def partials(
     ties: str | Sequence[str] = (),
     null_time: str = "error",
     trust: bool = False,
+    spark: Any = None,
     **outputs: Operation,
 ) -> StoredPartials:
     """Partials that are kept in files: events are aggregated once, when they are added, and windows read states only.
@@ -55,6 +56,8 @@ def partials(
         ``ff.tumbling("1 day", timezone="Europe/Berlin")``. Windows can be asked for whose bounds are those of frames.
     trust
         Whether states that are Python objects may be read, as pickles. Who can write there can then run code here.
+    spark
+        A Spark session: tasks read the files, and results are DataFrames. The local engine reads them where None.
     **outputs
         What is kept, under its name.
 
@@ -83,7 +86,7 @@ def partials(
     frames = frame if isinstance(frame, Spec) else tumbling(frame)
     if not isinstance(path, (str, os.PathLike)):
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
-    found = StoredPartials(Table.at(os.fspath(path)), time, keys, order, frames, null_time, trust, outputs)
+    found = StoredPartials(Table.at(os.fspath(path)), time, keys, order, frames, null_time, trust, outputs, spark)
     found.check()
     return found
 
@@ -100,6 +103,7 @@ class StoredPartials:
     null_time: str
     trust: bool
     outputs: dict[str, Operation]
+    spark: Any = None
     changed_by: str | None = None
 
     def check(self) -> None:
@@ -128,14 +132,17 @@ class StoredPartials:
         for each in commit.runs:
             if each.run == run:
                 return each
-        source = engine_for(events)
-        assert isinstance(source, LocalEngine)
-        layout = self._layout(source.schema([self.time, *self.by, *self.ties]))
+        engine = engine_for(events)
+        layout = self._layout(engine.schema([self.time, *self.by, *self.ties]))
         check_fits(commit, layout)
+        if not isinstance(engine, LocalEngine):
+            from .spark.stored.engine import append
+
+            return append(engine, self.table, layout, run)
         plan = trusting(layout.plan)
-        found, nulls, count = partials_of(source.source, plan)
+        found, nulls, count = partials_of(engine.source, plan)
         warn_of_nulls(plan, nulls, count)
-        return self.table.append(layout, merge(found), run, count)
+        return self.table.append(layout, merge(found), run)
 
     def window(self, *windows: Spec) -> StoredWindows:
         """Windows over all that is stored, whose bounds are those of frames; several in one pass."""
@@ -193,7 +200,7 @@ class StoredWindows:
         """The windows that end after one time, and at another one at the latest: only what they take in is read."""
         return replace(self, after=after, until=until)
 
-    def aggregate(self, *names: str) -> pa.Table:
+    def aggregate(self, *names: str) -> Any:
         """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
         of, began = self.of, clock.monotonic()
         commit = of.table.commits.latest()
@@ -203,6 +210,10 @@ class StoredWindows:
         plan = self._bound(layout, names)
         wanted = self._wanted(layout, commit, plan)
         files = commit.files if wanted is None else of.table.needed(plan, commit.files, wanted)
+        if of.spark is not None:
+            from .spark.stored.engine import results
+
+            return results(of.spark, of.table, layout, files, plan, wanted)
         rows = of.table.read(layout, files)
         merged = merge([*Partials.of_given_keys(plan), layout.partials(rows, plan)])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.plan.events_schema)

@@ -200,7 +200,7 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
                 "release that wrote them, or a later one"
             )
         runs = tuple(checked(Run, each) for each in found["runs"])
-        files = tuple(checked(StoredFile, each | {"runs": tuple(each["runs"])}) for each in found["files"])
+        files = tuple(map(file_of, found["files"]))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
         for each in files:
@@ -212,6 +212,12 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             "that ff.partials has written"
         ) from error
     return Commit(number, found["about"], runs, files)
+
+
+def file_of(found: Any) -> StoredFile:
+    """A file as JSON has it."""
+    file: StoredFile = checked(StoredFile, found | {"runs": tuple(found["runs"])})
+    return file
 
 
 def checked(kind: Any, found: Any) -> Any:

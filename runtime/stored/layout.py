@@ -95,6 +95,11 @@ class Layout:
         schema = self.schema
         return pa.table([columns.get(name, None) or table.column(name) for name in schema.names], schema)
 
+    def events(self, partials: Partials) -> Ints:
+        """The number of events of each partial."""
+        counts: Ints = partials.states(self.plan.input_state("rows"))["count"]  # type: ignore[assignment]
+        return counts
+
     def starts(self, rows: pa.Table) -> Ints:
         """The first tick of the frame of each row."""
         return self._ticks(rows, START)

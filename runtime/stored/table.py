@@ -43,19 +43,23 @@ class Table:
         system, (place,) = Files((path,)).places
         return cls(Commits(system, place))
 
-    def append(self, layout: Layout, merged: Partials, run: str, events: int) -> Run:
-        """Add the partials of a run, all or none; nothing where the run is in already. The run as it is in the table.
+    def append(self, layout: Layout, merged: Partials, run: str) -> Run:
+        """Add the partials of a run; see :meth:`commit`."""
+        return self.commit(layout, list(self.write(layout, merged, run)), run)
+
+    def commit(self, layout: Layout, written: Sequence[Written], run: str) -> Run:
+        """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
 
         Raises
         ------
         EngineError
             If the table is of another query, or of events of other types.
-        QueryError
-            If the order of events counts, and the run has frames that are there already.
         """
-        files = tuple(self.write(layout, layout.rows(merged, run), (run,)))
-        sizes = (sum(each.rows for each in files), sum(each.bytes for each in files))
-        new = Run(run, events, *sizes, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+        files = tuple(file for file, _ in written)
+        rows, size = sum(each.rows for each in files), sum(each.bytes for each in files)
+        events = sum(count for _, count in written)
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        new = Run(run, events, rows, size, now)
 
         def added(before: Commit) -> Commit:
             if before.has(run):
@@ -69,8 +73,9 @@ class Table:
             self.remove(files)
         return found
 
-    def write(self, layout: Layout, rows: pa.Table, runs: Sequence[str]) -> Iterator[StoredFile]:
-        """Write rows as files of a day each, which are in the table once they are committed."""
+    def write(self, layout: Layout, merged: Partials, run: str) -> Iterator[Written]:
+        """Write merged partials as files of a day each, which are in the table once they are committed."""
+        rows, events = layout.rows(merged, run), layout.events(merged)
         days, starts = layout.days(rows), layout.starts(rows)
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
@@ -81,7 +86,8 @@ class Table:
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
             pq.write_table(some, place, filesystem=self.commits.system, compression="zstd", row_group_size=ROW_GROUP)
             size = self.commits.system.get_file_info(place).size
-            yield StoredFile(path, tuple(runs), len(some), size, *map(int, edges(starts[mine])))
+            first, last = edges(starts[mine])
+            yield StoredFile(path, (run,), len(some), size, int(first), int(last)), int(events[mine].sum())
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of files; EngineError where they are not what the table says."""
@@ -126,6 +132,9 @@ def view_of(windows: Windows, ticks: Ints) -> PartialsView:
     """Ticks as partials, each of a key of its own."""
     return PartialsView(windows.frames(ticks, None)[0], np.arange(len(ticks)))
 
+
+Written = tuple[StoredFile, int]
+"""A file, and the number of the events that it has."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 ROW_GROUP = 1 << 16
