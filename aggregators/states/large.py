@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .arrays import Ints
+from .nested import with_inner
 
 ARRAY_BYTES = (1 << 31) - 1
 """The bytes of text, or items of lists, that an array has room for."""
@@ -31,9 +32,7 @@ def large(type: pa.DataType) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return pa.large_list(type.value_field.with_type(large(type.value_type)))
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(large(field.type)) for field in type])
-    return type
+    return with_inner(type, large) if pa.types.is_struct(type) else type
 
 
 def is_limited(type: pa.DataType) -> bool:

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
+from ...aggregators.states.nested import any_in
 from ..columns.field_types import CATEGORIES, require_taken
 from .conditions import all_of, checked, columns_of, filtered
+from .large_integers import WIDE
 from .opening import (
-    has_hugeints,
     in_one_order,
     library_of,
     of_few_digits,
@@ -132,7 +133,7 @@ class Source:
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
         found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
-        if library_of(self.data) == "duckdb" and any(has_hugeints(field.type) for field in found.schema):
+        if library_of(self.data) == "duckdb" and any(any_in(field.type, WIDE.equals) for field in found.schema):
             return pa.RecordBatchReader.from_batches(found.schema, of_few_digits(found))
         if any(CATEGORIES in (field.metadata or {}) for field in self.schema):
             return pa.RecordBatchReader.from_batches(found.schema, in_one_order(found, self.schema))
