@@ -1,4 +1,4 @@
-"""What is in lists, structs and maps, however deep: types and values in the place of others."""
+"""What is in nested types, however deep: others in its place, in the type or in the values."""
 
 from __future__ import annotations
 
