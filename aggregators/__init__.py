@@ -18,115 +18,42 @@ folder             what is in it
 =================  =============================================================================================
 """
 
-from .combinators.all_of import AllOf
-from .combinators.elementwise import ElementWise
-from .combinators.filtered import Filtered
-from .combinators.grouped import GroupedBy
-from .combinators.mapped import FlatMapped, Mapped
-from .combinators.ohlc import OHLC
-from .combinators.reducing import Reducing
-from .contract.frames import Frames
-from .contract.operation import AggregateOperation, State
-from .contract.operation import Operation as Operation  # and Ragged: for operations of one's own, and not in framefold
-from .contract.python_operation import PythonOperation
-from .distributions.cardinality_sketches import (
-    ApproxCountDistinct,
-    ThetaSketch,
-    theta_difference,
-    theta_estimate,
-    theta_intersection,
-    theta_union,
-)
-from .distributions.distinct import CollectSet, CountDistinct, DistinctSum, Mode
-from .distributions.histogram import Histogram
-from .distributions.quantiles import Median, Quantile
-from .distributions.value_sketches import ApproxQuantile, FrequentItems
-from .extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
-from .extremes.min_max import Max, Min
-from .extremes.value_range import Range
-from .intervals.between_events import Delta, Rate, TimeInState
-from .intervals.time_weighted import Covered, TimeWeightedAverage
-from .moments.covariance import Correlation, Covariance, LinearTrend
-from .moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
-from .moments.skewness_kurtosis import Kurtosis, Skewness
-from .moments.variance import StdDev, Variance
-from .ordered.collect import CollectList, Concat, FirstN, LastN
-from .ordered.first_last import First, Last
-from .ordered.top_n import ArgMax, ArgMin, BottomN, TopN
+import types
+
+from .combinators.all_of import *
+from .combinators.elementwise import *
+from .combinators.filtered import *
+from .combinators.grouped import *
+from .combinators.mapped import *
+from .combinators.ohlc import *
+from .combinators.reducing import *
+from .contract.frames import *
+from .contract.operation import *
+from .contract.python_operation import *
+from .distributions.cardinality_sketches import *
+from .distributions.distinct import *
+from .distributions.histogram import *
+from .distributions.quantiles import *
+from .distributions.value_sketches import *
+from .extremes.boolean_bitwise import *
+from .extremes.min_max import *
+from .extremes.value_range import *
+from .intervals.between_events import *
+from .intervals.time_weighted import *
+from .moments.covariance import *
+from .moments.means import *
+from .moments.skewness_kurtosis import *
+from .moments.variance import *
+from .ordered.collect import *
+from .ordered.first_last import *
+from .ordered.top_n import *
+from .sums.ewma import *
+from .sums.products import *
+from .sums.sums import *
+
+# What the modules above say in their ``__all__``.
+__all__ = [name for name, value in globals().items() if name[0] != "_" and not isinstance(value, types.ModuleType)]
+
+# For operations of one's own, and not in framefold.
+from .contract.operation import Operation as Operation
 from .states.ragged import Ragged as Ragged
-from .sums.ewma import Ewma
-from .sums.products import Product
-from .sums.sums import Average, Count, Sum
-
-Mean = Average
-
-__all__ = [
-    "OHLC",
-    "AggregateOperation",
-    "AllOf",
-    "ApproxCountDistinct",
-    "ApproxQuantile",
-    "ArgMax",
-    "ArgMin",
-    "Average",
-    "BitAnd",
-    "BitOr",
-    "BitXor",
-    "BoolAnd",
-    "BoolOr",
-    "BottomN",
-    "CollectList",
-    "CollectSet",
-    "Concat",
-    "Correlation",
-    "Count",
-    "CountDistinct",
-    "CountIf",
-    "Covariance",
-    "Covered",
-    "Delta",
-    "DistinctSum",
-    "ElementWise",
-    "Ewma",
-    "Filtered",
-    "First",
-    "FirstN",
-    "FlatMapped",
-    "Frames",
-    "FrequentItems",
-    "GeometricMean",
-    "GroupedBy",
-    "HarmonicMean",
-    "Histogram",
-    "Kurtosis",
-    "Last",
-    "LastN",
-    "LinearTrend",
-    "Mapped",
-    "Max",
-    "Mean",
-    "Median",
-    "Min",
-    "Mode",
-    "Product",
-    "PythonOperation",
-    "Quantile",
-    "Range",
-    "Rate",
-    "Reducing",
-    "RootMeanSquare",
-    "Skewness",
-    "State",
-    "StdDev",
-    "Sum",
-    "ThetaSketch",
-    "TimeInState",
-    "TimeWeightedAverage",
-    "TopN",
-    "Variance",
-    "WeightedAverage",
-    "theta_difference",
-    "theta_estimate",
-    "theta_intersection",
-    "theta_union",
-]

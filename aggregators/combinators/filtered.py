@@ -20,6 +20,8 @@ from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
 from ..states.categories import plain_values, values_type
 
+__all__ = ["Filtered"]
+
 
 class Filtered(Operation):
     """An operation over the events that pass a test; as ``FILTER (WHERE ...)`` in SQL.

@@ -27,6 +27,8 @@ from ..states.limbs import Exact, ExactField
 from ..states.ragged import Ragged, RaggedField
 from ..states.rows import concatenate
 
+__all__ = ["GroupedBy"]
+
 
 class GroupedBy(Operation):
     """An operation for each value of a column: a map from the value to its result, in the order of the values.

@@ -18,6 +18,8 @@ from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 
+__all__ = ["FlatMapped", "Mapped"]
+
 
 class Mapped(Operation):
     """An operation over columns that a function computes.

@@ -19,6 +19,8 @@ from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
 
+__all__ = ["AggregateOperation", "State"]
+
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
 

@@ -12,6 +12,15 @@ from ..contract.frames import Frames, Values
 from ..errors import QueryError
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
+__all__ = [
+    "ApproxCountDistinct",
+    "ThetaSketch",
+    "theta_difference",
+    "theta_estimate",
+    "theta_intersection",
+    "theta_union",
+]
+
 EMPTY = "\0"
 """The item of the empty string; the library ignores empty strings."""
 

@@ -24,6 +24,8 @@ from ..states.ragged import Ragged
 from ..states.rows import join, take
 from ..sums.sums import Sum
 
+__all__ = ["CollectSet", "CountDistinct", "DistinctSum", "Mode"]
+
 
 class CountDistinct(Multiset):
     """The number of distinct values of a column, or of several together; 0 where a window has none.

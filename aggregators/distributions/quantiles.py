@@ -20,6 +20,8 @@ from ..states.arrays import Ints
 from ..states.large import list_offsets
 from .interpolation import between
 
+__all__ = ["Median", "Quantile"]
+
 LARGEST = 10**9
 """The largest denominator of ``q`` as a fraction; others are rounded to the nearest such fraction."""
 

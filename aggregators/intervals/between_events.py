@@ -25,6 +25,8 @@ from ..states.fields import Compensated
 from ..states.limbs import Exact
 from .clipped import sum_of_pairs, times_ticks
 
+__all__ = ["Delta", "Rate", "TimeInState"]
+
 SECONDS_OF_A_DAY = 86_400
 
 

@@ -20,6 +20,8 @@ from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
 
+__all__ = ["StdDev", "Variance"]
+
 
 class Variance(OfNumbers):
     """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.

@@ -15,6 +15,8 @@ from ..states.fields import field
 from .pick import TIME, Pick
 from .sort_keys import Order, restored
 
+__all__ = ["First", "Last"]
+
 
 class First(AggregateOperation):
     """The value of the earliest event whose column is not null; of several at one time, the one that came first.

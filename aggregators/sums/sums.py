@@ -18,6 +18,8 @@ from ..states.arrays import Bools
 from ..states.limbs import Exact
 from . import sql_floats, sql_integers
 
+__all__ = ["Average", "Count", "Sum", "Mean"]
+
 
 class Count(Sums):
     """The number of events: of all, or of those whose column is not null.
@@ -115,6 +117,9 @@ class Average(Sum):
         if pa.types.is_duration(types[0]):
             return AverageOfDurations(self, types[0])
         return (AverageOfFloats if pa.types.is_floating(types[0]) else AverageOfIntegers)(self, types[0])
+
+
+Mean = Average
 
 
 class TypedSum(TypedOperation, Sums):
