@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
 from ...aggregators.states import large
 from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Bools, Ints
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
@@ -32,7 +34,6 @@ from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
 from .beside import beside
 from .chunks import Chunk, chunks
-from .in_runs import finished_in_runs
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
 
@@ -213,6 +214,32 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
+
+
+def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: State) -> pa.Array | pa.ChunkedArray:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    bound = plan.outputs[name]
+    found: list[Ints] = []
+    for key, length in longest.items():
+        kind = bound.fields[key]
+        assert isinstance(kind, (RaggedField, Objects))
+        sizes = kind.sizes(states[key], length)
+        found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
+            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
+        )
+    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
 
 
 def each_row(rows: Ints, count: int) -> bool:
