@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Ints
-from ..states.double_double import two_sum
 from ..states.fields import BIG, Column, Compensated
-from ..states.limbs import BITS, MASK, Exact
+from ..states.limbs import BITS, MASK, Exact, pairs
 
 MANTISSA = 53
 PART = 1 << 16
@@ -68,11 +67,7 @@ class Runs:
         found = list(np.cumsum(change.reshape(limbs, size), axis=1)[:, :-1])
         negative = Exact(found).carried().limbs[-1] < 0
         positive = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
-        high, low = np.zeros((2, self.ranges))
-        for at, whole in reversed(list(enumerate(positive.limbs))):
-            high, lost = two_sum(high, np.ldexp(whole.astype(np.float64), BITS * at + least - MANTISSA))
-            low = low + lost
-        high, low = two_sum(high, low)
+        high, low = pairs(positive.limbs, exponent=least - MANTISSA)
         return np.where(negative, -high, high), np.where(negative, -low, low)
 
     def _parts(self) -> Iterator[slice]:
