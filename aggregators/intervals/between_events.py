@@ -43,6 +43,11 @@ def type_of_ticks(duration: Callable[[Duration, str], int], what: str) -> pa.Dat
     return pa.duration("us") if (ticks_of_a_day(duration, what) or 1) > 1 else pa.int64()
 
 
+def kept_of(type: pa.DataType) -> str:
+    """What states keep numbers of a type as."""
+    return "uint64" if pa.types.is_unsigned_integer(type) else "int64" if pa.types.is_integer(type) else "float64"
+
+
 class BetweenEvents(TypedOperation):
     """The sum, over each two neighbouring events of a key, of what :meth:`between` gives for them.
 
@@ -61,7 +66,8 @@ class BetweenEvents(TypedOperation):
 
     def values(self, column: Values) -> NDArray[Any]:
         """What states keep of a column."""
-        return cast(NDArray[Any], column) if self.state["first"] != "float64" else floats(column)
+        kept: str = self.state["first"]
+        return floats(column) if kept == "float64" else cast(NDArray[Any], column).astype(kept, copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         """What lies between two events, given their values and the time between them; 0 for zeros."""
@@ -136,14 +142,10 @@ class Increase(BetweenEvents):
     """The increase of a counter of one type; what is summed are the values before each reset."""
 
     def __init__(self, spec: Operation, type: pa.DataType) -> None:
-        whole = pa.types.is_integer(type)
-        kept = "uint64" if pa.types.is_unsigned_integer(type) else "int64"
-        super().__init__(spec, kept if whole else "float64", "exact" if whole else "compensated")
-        self.result = pa.type_for_alias(self.state["first"])
+        kept, whole = kept_of(type), pa.types.is_integer(type)
+        super().__init__(spec, kept, "exact" if whole else "compensated")
+        self.result = pa.type_for_alias(kept)
         self.of = Exact.of if whole else Compensated.of
-
-    def values(self, column: Values) -> NDArray[Any]:
-        return super().values(column).astype(self.state["first"], copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         return np.where(after < before, before, np.zeros_like(before)) + (after - after)  # NaN where one is
@@ -286,13 +288,9 @@ class MeanBetween(BetweenEvents):
     """The mean of a column by time, where each value holds until the next event, or changes to it in a line."""
 
     def __init__(self, spec: Operation, type: pa.DataType, linear: bool) -> None:
-        kept = "uint64" if pa.types.is_unsigned_integer(type) else "int64" if pa.types.is_integer(type) else "float64"
-        super().__init__(spec, kept, "compensated")
+        super().__init__(spec, kept_of(type), "compensated")
         self.linear = linear
         self.result = pa.float64()
-
-    def values(self, column: Values) -> NDArray[Any]:
-        return super().values(column).astype(self.state["first"], copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         before, after = (np.where(ticks > 0, each, np.zeros_like(each)) for each in (before, after))
