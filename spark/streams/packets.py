@@ -60,24 +60,14 @@ def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch
     NullTimeError
         If an event has no time, unless the plan drops those.
     """
-
-    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
-        for batch in rows:
-            _, events = timed(job, batch)
-            yield events, shards_of(job, events, len(labels))
-
-    yield from packets(by_shard(), labels)
+    both = (timed(job, batch) for batch in rows)
+    yield from packets(((events, shards_of(job, events, len(labels))) for _, events in both), labels)
 
 
 def pack_whole(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """As `pack_events`, of events that have all their columns after those that the query reads."""
-
-    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
-        for batch in rows:
-            whole, events = timed(job, batch)
-            yield whole, shards_of(job, events, len(labels))
-
-    yield from packets(by_shard(), labels)
+    both = (timed(job, batch) for batch in rows)
+    yield from packets(((whole, shards_of(job, events, len(labels))) for whole, events in both), labels)
 
 
 def timed(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
