@@ -145,7 +145,7 @@ def snake(name: str) -> str:
 
 
 def _exported() -> dict[str, type[Operation]]:
-    named = {name: getattr(aggregators, name) for name in aggregators.__all__}
+    named = {name: getattr(aggregators, name) for name in vars(aggregators)["__all__"]}
     kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
     own = {kind.__name__: kind for kind in kinds.values()}  # some have a second name
     return {snake(name): kind for name, kind in own.items() if is_expressible(kind)}
