@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from .aggregators.errors import CalendarWarning, GapsWarning
-from .runtime.windows.spec import Windows
+from .runtime.frames.windows import Windows
 
 
 def warn_of(windows: Windows) -> None:

@@ -101,6 +101,11 @@ class LocalEngine:
         paths = struct_paths(self.source.schema, names)
         return LocalEngine(StructFields(self.source, paths)) if paths else self
 
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        source = self.with_fields(names).source
+        known = set(source.schema.names)
+        return source.batches([name for name in dict.fromkeys(names) if name in known]).read_all(), True
+
     def without_time(self, time: str) -> pa.Table:
         source = self.with_fields([time]).source
         type_of(source.schema, time, "time=")

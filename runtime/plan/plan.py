@@ -25,7 +25,7 @@ from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
-from ..windows.spec import Windows
+from ..frames.windows import Windows
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"

@@ -22,6 +22,7 @@ from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
@@ -29,7 +30,6 @@ from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
-from ..windows.spec import Windows
 from .beside import beside
 from .chunks import Chunk, chunks
 from .in_runs import finished_in_runs

@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows.numbered import NumberedWindows
 
 
 def emits_empty(plan: Plan) -> bool:

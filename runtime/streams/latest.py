@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..results.chunks import views_of
 from ..results.finish import results
-from ..windows.numbered import NumberedWindows
-from ..windows.spec import Windows
 from .key_life import with_empty
 from .late_events import among
 from .scope import holds

@@ -6,10 +6,10 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..intervals.lifespans import lifespans
 from ..plan.plan import FRAME, Plan
-from ..windows.numbered import NumberedWindows
 
 
 def needed_partials(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Bools:

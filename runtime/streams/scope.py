@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..frames.numbered import NumberedWindows
 from ..plan.plan import Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
-from ..windows.numbered import NumberedWindows
 
 
 def counted(plan: Plan) -> Plan:

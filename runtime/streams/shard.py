@@ -11,12 +11,12 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Bools, Ints
 from ..accumulate.accumulate import accumulate
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.chunks import views_of
 from ..results.finish import results
-from ..windows.numbered import NumberedWindows
 from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
