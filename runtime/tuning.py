@@ -228,3 +228,34 @@ additions.
 
 0.29 and 1.01, Sum of intervals.
 """
+
+READ_ROWS = 1 << 20
+"""The most events that are read from files at a time."""
+
+THREADS_FROM_BYTES = 1 << 20
+"""Bytes from which on several threads unpack a stream of Arrow; for fewer it takes longer to hand it to them."""
+
+MIN_RADIX_ROWS, MAX_RADIX_CODES = 1 << 12, 1 << 44
+"""Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
+
+ORDER_SAMPLE = 1 << 12
+"""Rows that are looked at for the order of rows."""
+
+MOSTLY_FULL = 8
+"""Partials without an event are left among the others where they are less than one in this many."""
+
+MAX_COPIES = 1 << 20
+"""The most copies of states that are made at a time, where windows of interval events are no ranges."""
+
+CALL_COST = 1000
+"""The cost of a call, in element operations, by which few long runs slide by two-stacks and not by deduct."""
+
+LEVELS_A_PART = 4
+"""Ranges are combined in one part for each LEVELS_A_PART levels of the tree, so that a part has at most twice as many
+nodes a range (each has up to two of a level), and the number of parts does not depend on that of ranges."""
+
+MAX_PLANES = 6
+"""The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""
+
+PAGE_PARTIALS = 1 << 12
+"""The most partials of a stored page of several frames: a micro-batch writes the pages that it touches anew."""

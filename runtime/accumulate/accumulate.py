@@ -20,9 +20,7 @@ from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
-
-MOSTLY = 8
-"""Partials without an event are left among the others where they are less than one in this many."""
+from ..tuning import MOSTLY_FULL
 
 
 def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *, with_empty: bool = False) -> Partials:
@@ -61,7 +59,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     if groups.counts is not None or (counts := frames.count()).all():
         return made
     made = replace(made, events=counts)
-    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
+    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY_FULL else made.filled()
 
 
 class Rows(NamedTuple):

@@ -18,13 +18,11 @@ from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
 from ..sliding.slide import Choice
+from ..tuning import MAX_COPIES
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
 CoverWay = Literal["deduct", "tree", "copies"]
-
-MAX_COPIES = 1 << 20
-"""The most copies of states that are made at a time."""
 
 
 def choose(plan: Plan, output: str, number: int) -> Choice[CoverWay]:

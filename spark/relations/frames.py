@@ -36,14 +36,12 @@ from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
 from ..session.staging import stage
+from ..tuning import ASOF_BUCKETS
 from .instants import instant, kind_of, ticks, validity
 from .overlap_join import by_key, gaps, not_null, overlap_join
 from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
-
-ASOF_BUCKETS = 256
-"""Into how many buckets the time of an as-of join is cut."""
 
 
 class DataFrameOperators:

@@ -32,7 +32,8 @@ WINDOWS = ff.sliding("1 minute", every="10 seconds")
 
 HELPERS = {
     # the kinds of values that all stages ask: columns, types of keys, options of windows
-    "runtime/columns/", "runtime/windows/", "runtime/frames/steps.py", "runtime/plan/fill_keys.py",
+    "runtime/columns/", "runtime/windows/", "runtime/frames/windows.py", "runtime/frames/numbered.py",
+    "runtime/frames/steps.py", "runtime/plan/fill_keys.py",
     "runtime/plan/text_codes.py", "runtime/plan/window_inputs.py",
     # the engine of this process, which calls one stage after the other; results of types that Arrow does not have
     "runtime/local.py", "runtime/results/extensions.py",
