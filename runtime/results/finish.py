@@ -41,13 +41,13 @@ Found = Ranges | Coverage | Lifespans
 
 
 class Wanted(Protocol):
-    """Which of the windows over some partials are to be computed."""
+    """Which windows over some partials to compute."""
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        """The numbers of the first and the last wanted window, so that no others are made; None: make all."""
+        """(first, last) number of the wanted windows, so that no others are made; None: make all."""
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        """The places of the wanted windows among those that are made; None: all are wanted."""
+        """Indices of the wanted windows in the ranges that were made, ascending; None: all."""
 
 
 def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None) -> Iterator[pa.Table]:
@@ -216,7 +216,7 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
 
 
 def each_row(rows: Ints, count: int) -> bool:
-    """Whether some rows are all of ``count``, one after the other."""
+    """Whether ``rows`` is ``arange(count)``."""
     return len(rows) == count and are_numbers(rows)
 
 

@@ -91,7 +91,7 @@ class StateStore:
         self.changed[page] = None
 
     def write(self) -> None:
-        """Have Spark's state know what has changed."""
+        """Write the changed tables to Spark's state."""
         if self.changed:
             pages = set(self.pages())
             for page, table in self.changed.items():
@@ -99,7 +99,7 @@ class StateStore:
             self.changed, self.numbers = {}, pages
 
     def recent(self) -> Pages | None:
-        """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
+        """All tables, if all are known here and small enough for a worker to keep; else None."""
         known = vars(self).get("numbers")  # else it would be read for this
         return self.written if known == set(self.written) and self.size.bytes <= STATE_BYTES_AT_ONCE else None
 
