@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.large import is_text
-from .accumulate.accumulate import accumulate
-from .accumulate.portions import in_portions
+from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
@@ -243,27 +242,6 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     return partials or [Partials.none(plan)], nulls, events
-
-
-def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
-    """The number of a reader's events, the number without a time, and their partials.
-
-    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
-    """
-    events = nulls = 0
-
-    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
-        nonlocal events, nulls
-        for batch in read():
-            events += len(batch)
-            nulls += batch.column(plan.time).null_count
-            if not nulls or plan.null_time == "drop":
-                yield batch
-            del batch  # or it would be held while the next one is read
-
-    ranks = itertools.count(number << 24)
-    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
-    return events, nulls, partials
 
 
 def readers_of(source: Source, plan: Plan) -> Readers:

@@ -28,7 +28,6 @@ from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
 from .beside import beside
 from .chunks import Chunk, chunks
@@ -79,7 +78,7 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
 
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
-    kinds = chunk.plan.axis.windows
+    kinds = chunk.partials.plan.axis.windows
     numbers = [wanted.numbers(windows) for windows in kinds]
     views = [
         view if within is None else replace(view, within=common(within, view.within))
@@ -100,7 +99,7 @@ def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, 
 
 def windows_of(chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
-    plan = chunk.plan
+    plan = chunk.partials.plan
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
@@ -132,7 +131,7 @@ def finished_over(
     bound = plan.states[name]
     if isinstance(found, Ranges):
         ranges = facts or RangeFacts(found.low, found.high)
-        return results_over(bound, states, ranges, choose(plan, name, number).way, finish)
+        return results_over(bound, states, ranges, finish)
     way = coverage.choose(plan, name, number).way
     if isinstance(found, Coverage):
         return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
@@ -166,7 +165,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     results
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
-    plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    plan, kinds = chunk.partials.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     if plan.axis.beside is not None:
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
@@ -198,9 +197,10 @@ def outputs_of(
     chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]
 ) -> Iterator[tuple[str, list[Column]]]:
     """The name of each output, and its results over each kind of its windows: null where these have too few samples."""
-    for name, each_kind in zip(chunk.plan.outputs, results, strict=True):
+    plan = chunk.partials.plan
+    for name, each_kind in zip(plan.outputs, results, strict=True):
         finished = list(each_kind)
-        if name in chunk.plan.samples:
+        if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
         yield name, finished
