@@ -226,7 +226,10 @@ RESTART_STEPS = 1 << 9
 """The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
 additions.
 
-0.29 and 1.01, Sum of intervals.
+Each start costs a combine for each event that lives on there: with fewer steps 2 element operations a window would not
+do for a day of minutes, which is why the number is larger than the time of few events alone would have it.
+
+0.35 and 0.97, Sum of intervals.
 """
 
 READ_ROWS = 1 << 20
