@@ -33,7 +33,7 @@ from framefold.spark import tuning as of_spark
 
 from .sliding import Own, OwnWithDeduct
 
-ROUNDS = 7
+ROUNDS, ROUNDS_ON_SPARK = 7, 3
 """Timed rounds of each case, in turn with and without a change; the least of each are compared."""
 
 CASE_OF = {
@@ -289,7 +289,7 @@ def spark_cases(rows: int) -> dict[str, Callable[[], Any]]:
     (folder / "many").mkdir()
     for number in range(16):
         pq.write_table(many.slice(number * rows // 16, rows // 16), folder / "many" / f"{number}.parquet")
-    hour, minutes = ff.sliding("1 hour", every="1 minute"), ff.sliding("10 minutes", every="1 minute")
+    hour, minutes = ff.sliding("1 hour", every="10 minutes"), ff.tumbling("1 minute")
     validity = [spark.createDataFrame(validities(rows, seed, span=rows * LENGTH // 100)).cache() for seed in (1, 2)]
     left, right = (ff.relation(each, valid_from="valid_from", valid_to="valid_to") for each in validity)
 
@@ -363,11 +363,11 @@ def processors() -> float:
     return time.process_time() + others
 
 
-def ratio(run: Callable[[], Any], name: str, value: int) -> float:
+def ratio(run: Callable[[], Any], name: str, value: int, rounds: int) -> float:
     """The time of a case with another number, in times that with the number as it is."""
     run()
     plain, changed = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         plain.append(seconds(run))
         with with_number(name, value):
             changed.append(seconds(run))
@@ -384,7 +384,8 @@ def main() -> None:
     numbers = {**vars(of_aggregators), **vars(of_runtime), **vars(of_spark)}
     for name, value in numbers.items():
         if name.isupper() and options.only in (None, name) and CASE_OF[name] in found:
-            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times))) for times in (0.25, 4))
+            rounds = ROUNDS_ON_SPARK if options.spark else ROUNDS
+            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times)), rounds) for times in (0.25, 4))
             print(f"{name}: a fourth {few:.2f}, four times {many:.2f} ({CASE_OF[name]})", flush=True)
 
 
