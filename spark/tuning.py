@@ -3,6 +3,7 @@
 Measured as those of ``runtime/tuning.py`` are, by ``python -m benchmarks.tuning --spark``: the two figures of each are
 the time with a fourth of the number and with four times as much, in times that with the number. What a task does is
 measured in one process; what the driver decides, by the time of processors of the driver, the JVM and its workers.
+Numbers without figures wait for a machine that is quiet enough for the latter.
 """
 
 FEW_EVENTS = 1 << 21
