@@ -66,6 +66,18 @@ def are_numbers(column: Ints) -> bool:
     return bool(column[0] == 0 and column[-1] == len(column) - 1 and (column[1:] > column[:-1]).all())
 
 
+def run_of(rows: Ints) -> slice | None:
+    """Rows that come one after the other as a slice, which copies nothing; None for others.
+
+    >>> run_of(np.array([3, 4, 5])), run_of(np.array([3, 5]))
+    (slice(3, 6, None), None)
+    """
+    if are_numbers(rows):
+        return slice(0, len(rows))
+    first, last = int(rows[0]), int(rows[-1])
+    return slice(first, last + 1) if last - first == len(rows) - 1 and (rows[1:] > rows[:-1]).all() else None
+
+
 def to_arrow(column: NDArray[Any]) -> pa.Array:
     """A numpy column in Arrow, without a copy; zeros, ones, and the numbers from 0 on share the memory of all that are.
 

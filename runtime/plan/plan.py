@@ -17,6 +17,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import take
@@ -161,7 +162,8 @@ class Axis:
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
         if view.within is not None and windows.frame_span is not None:
             own = view.frames[found.row]
-            found = found.where(np.flatnonzero((own >= view.within[0]) & (own <= view.within[1])))
+            kept = np.flatnonzero((own >= view.within[0]) & (own <= view.within[1]))
+            found = found.where(run_of(kept) or kept)
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.states import large
-from ...aggregators.states.alike import are_numbers
+from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import Objects
@@ -171,12 +171,10 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
-    taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [take(column, taken) for column in columns]
+    columns = keys_at(chunk.partials, rows.row)
     columns = [
         fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
         for number, column in enumerate(columns)
@@ -215,9 +213,13 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
     }
 
 
-def each_row(rows: Ints, count: int) -> bool:
-    """Whether some rows are all of ``count``, one after the other."""
-    return len(rows) == count and are_numbers(rows)
+def keys_at(partials: Partials, rows: Ints) -> list[Column]:
+    """The key columns of some rows."""
+    columns = [one_array(column) for column in partials.table.columns[: len(partials.plan.by)]]
+    if (run := run_of(rows)) is not None:
+        return [column[run] for column in columns]
+    taken = pa.array(rows)
+    return [take(column, taken) for column in columns]
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:
