@@ -17,7 +17,6 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
-from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import take
@@ -160,10 +159,9 @@ class Axis:
         else:  # partials that are in no window of this kind must not be in the midst of one
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
-        if view.within is not None and windows.frame_span is not None:
-            own = view.frames[found.row]
-            kept = np.flatnonzero((own >= view.within[0]) & (own <= view.within[1]))
-            found = found.where(run_of(kept) or kept)
+        if view.within is not None and windows.frame_span is not None:  # of one key: windows are in the order of frames
+            rows = np.searchsorted(view.frames, view.within[0]), np.searchsorted(view.frames, view.within[1], "right")
+            found = found.where(slice(*np.searchsorted(found.row, rows)))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
