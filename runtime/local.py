@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -354,16 +355,24 @@ def pooled(
     function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """What :func:`in_order` gives, by several threads."""
-    with ThreadPoolExecutor(threads, "framefold") as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, next(numbers), item))
-                del item  # or it would be held while the next one is made
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = workers(threads, os.getpid())
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, next(numbers), item))
+            del item  # or it would be held while the next one is made
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
-        finally:
-            for each in waiting:
-                each.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        wait([each for each in waiting if not each.cancel()])
+
+
+@cache
+def workers(threads: int, process: int) -> ThreadPoolExecutor:
+    """As many threads, started once: a query of some milliseconds would wait for theirs. A fork of a process has none.
+
+    They wait for queries, whose functions never wait for one another's.
+    """
+    return ThreadPoolExecutor(threads, "framefold")
