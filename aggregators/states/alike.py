@@ -51,19 +51,17 @@ def nulls(count: int) -> pa.Array:
 
 def are_zeros(column: Ints) -> bool:
     """Whether a column is one of :func:`zeros`, or a part of it, of which alone this is known at once."""
-    return _place(ZEROS, column) is not None
+    return _is_part(ZEROS, column)
 
 
 def are_ones(column: Ints) -> bool:
-    """Whether a column has ones only, at once where they are :func:`ones`, or some of these."""
-    return _place(ONES, column) is not None or bool((column == 1).all())
+    """Whether a column has ones only, at once where they are :func:`ones`, or a part of these."""
+    return _is_part(ONES, column) or bool((column == 1).all())
 
 
 def are_numbers(column: Ints) -> bool:
     """Whether a column has the numbers 0, 1, 2 and so on, at once where they are :func:`numbers`."""
-    if not len(column) or _place(NUMBERS, column) == 0:
-        return True
-    return bool(column[0] == 0 and column[-1] == len(column) - 1 and (column[1:] > column[:-1]).all())
+    return not len(column) or (int(column[0]) == 0 and run_of(column) is not None)
 
 
 def run_of(rows: Ints) -> slice | None:
@@ -72,10 +70,11 @@ def run_of(rows: Ints) -> slice | None:
     >>> run_of(np.array([3, 4, 5])), run_of(np.array([3, 5]))
     (slice(3, 6, None), None)
     """
-    first = int(rows[0]) if len(rows) else 0
-    known = _place(NUMBERS, rows) is not None or not len(rows)
-    one_by_one = known or (rows[-1] - first == len(rows) - 1 and (rows[1:] > rows[:-1]).all())
-    return slice(first, first + len(rows)) if one_by_one else None
+    if not len(rows):
+        return slice(0, 0)
+    first, last = int(rows[0]), int(rows[-1])
+    each = last - first == len(rows) - 1 and (_is_part(NUMBERS, rows) or bool((rows[1:] > rows[:-1]).all()))
+    return slice(first, last + 1) if each else None
 
 
 def to_arrow(column: NDArray[Any]) -> pa.Array:
@@ -90,7 +89,7 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
         bits = column.view(np.int64)
         for known in _of_length(count):
             own = known[:count]
-            if bits[0] == own[0] and bits[-1] == own[-1] and (bits.ctypes.data == own.ctypes.data or np.array_equal(bits, own)):
+            if bits[0] == own[0] and bits[-1] == own[-1] and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):
                 return pa.array(own.view(column.dtype))
     return pa.array(column)
 
@@ -101,13 +100,9 @@ def _shared(which: int, count: int) -> Ints:
     return _of_length(count)[which][:count]
 
 
-def _place(which: int, column: Ints) -> int | None:
-    """Where a column begins in shared numbers whose memory it is; None where it is not."""
-    if column.dtype != np.int64 or not column.flags.c_contiguous:
-        return None
-    known = _known[which]
-    place = (column.ctypes.data - known.ctypes.data) // 8
-    return place if 0 <= place <= len(known) - len(column) else None
+def _is_part(which: int, column: Ints) -> bool:
+    """Whether a column is in the memory of those that are shared."""
+    return column.dtype == np.int64 and column.flags.c_contiguous and np.may_share_memory(column, _known[which])
 
 
 def _of_length(count: int) -> list[Ints]:

@@ -149,7 +149,8 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
+        numbered = zip(views, (each.window_ids(own) for each, own in zip(self.windows, views, strict=True)), strict=True)
+        return [own if ids is None else replace(own, ids=ids) for own, ids in numbered]
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
@@ -248,6 +249,11 @@ class Plan:
         at = self.input_schema.get_field_index(self.by[number])
         type = None if at < 0 else self.input_schema.field(at).type
         return take(type.values, column) if isinstance(type, Categories) else column
+
+    @cached_property
+    def only_library_code(self) -> bool:
+        """Whether no function of a user's is called, which may not be fit for several threads."""
+        return all(is_library_code(bound.operation) for bound in self.outputs.values())
 
     @cached_property
     def states(self) -> dict[str, BoundAggregate]:

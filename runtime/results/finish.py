@@ -13,12 +13,10 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.states import large
-from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
-from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
@@ -174,7 +172,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = keys_at(chunk.partials, rows.row)
+    columns = chunk.partials.keys_at(rows.row)
     columns = [
         fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
         for number, column in enumerate(columns)
@@ -211,15 +209,6 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
-
-
-def keys_at(partials: Partials, rows: Ints) -> list[Column]:
-    """The key columns of some rows."""
-    columns = [one_array(column) for column in partials.table.columns[: len(partials.plan.by)]]
-    if (run := run_of(rows)) is not None:
-        return [column[run] for column in columns]
-    taken = pa.array(rows)
-    return [take(column, taken) for column in columns]
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:
