@@ -89,7 +89,8 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
         bits = column.view(np.int64)
         for known in _of_length(count):
             own = known[:count]
-            if bits[0] == own[0] and bits[-1] == own[-1] and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):
+            same = bits[0] == own[0] and bits[-1] == own[-1]
+            if same and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):
                 return pa.array(own.view(column.dtype))
     return pa.array(column)
 

@@ -52,7 +52,7 @@ class Axis:
         """Whether every row is a frame: interval events overlap, and may have to be combined in their order."""
         return self.intervals and self.in_order
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """What frames are cut from: ``"rows"`` if any windows are counted in rows, else ``"time"``."""
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
@@ -149,8 +149,8 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        numbered = zip(views, (each.window_ids(own) for each, own in zip(self.windows, views, strict=True)), strict=True)
-        return [own if ids is None else replace(own, ids=ids) for own, ids in numbered]
+        ids = [each.window_ids(own) for each, own in zip(self.windows, views, strict=True)]
+        return [own if its is None else replace(own, ids=its) for own, its in zip(views, ids, strict=True)]
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
