@@ -9,9 +9,6 @@ import pyarrow as pa
 
 from ..tuning import EVENTS_PER_PARTIAL, MAX_PORTION_ROWS, PORTION_BYTES, PORTION_ROWS
 
-FEW_BYTES = 1 << 16
-"""Bytes of buffers up to which it does not matter how much of them is in use."""
-
 Portion = TypeVar("Portion", bound=Sized)
 
 
@@ -72,6 +69,6 @@ def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
     """
     whole = int(events.get_total_buffer_size())
     try:
-        return whole if whole < FEW_BYTES else int(events.nbytes)
+        return whole if whole < PORTION_BYTES >> 10 else int(events.nbytes)
     except pa.ArrowTypeError:
         return whole
