@@ -222,7 +222,7 @@ MANY_RANGES = 3 * RESTART_ROWS
 1.00 and 1.01, Histogram by the hour.
 """
 
-RESTART_STEPS = 1 << 9
+RESTART_STEPS = 1 << 7
 """The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
 additions.
 
