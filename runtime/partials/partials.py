@@ -99,7 +99,12 @@ class Partials:
 
     def filled(self) -> Partials:
         """The partials that have an event."""
-        return self if self.events is None else Partials(self.plan, self.table.filter(pa.array(self.events > 0)))
+        if self.events is None:
+            return self
+        kept = self.events > 0
+        if self.starts is not None:
+            return replace(self, events=None).where(kept)
+        return Partials(self.plan, self.table.filter(pa.array(kept)))
 
     def where(self, kept: Bools) -> Partials:
         """Some of merged partials, which are merged as they are."""
