@@ -68,11 +68,11 @@ def test_partials_of_one_key_are_merged_as_they_are_made() -> None:
         assert merged(made) is made
         frames, counts = np.unique(np.asarray(data["t"]) // 10, return_counts=True)
         assert made.frames.tolist() == frames.tolist()
-        assert made.states("n")["n"].tolist() == counts.tolist()
+        assert made.states("n")["count"].tolist() == counts.tolist()
         both = merged([made, partials_of(plan, data.slice(0, 100), 1)])
         assert both is not made
         assert both.frames.tolist() == frames.tolist()
-        assert both.states("n")["n"].sum() == ROWS + 100
+        assert both.states("n")["count"].sum() == ROWS + 100
     several = data.set_column(1, "k", pa.array(np.arange(ROWS) % 2))
     plan = ff.events(several, time="t", by="k").window(ff.sliding(100, every=10))._bound({"n": ff.Count()})[1]
     assert partials_of(plan, several, 0).starts is None
