@@ -44,7 +44,7 @@ def test_the_keys_and_times_of_results_are_those_of_partials(window: Any) -> Non
 
 
 def test_a_cut_key_has_the_windows_of_polars() -> None:
-    data = events()
+    data = events()[:5000]
     with limits(chunk_windows=700, range_chunk_bytes=1 << 14):
         found = ff.events(data, time="t", by="k").window(ff.around(time=(-90, 0))).aggregate(
             last=ff.LastN("x", 3), first=ff.FirstN("x", 3), all=ff.CollectList("x"), most=ff.TopN("x", 3),
