@@ -161,8 +161,10 @@ class Axis:
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
         if view.within is not None and windows.frame_span is not None:  # of one key: windows are in the order of frames
-            rows = np.searchsorted(view.frames, view.within[0]), np.searchsorted(view.frames, view.within[1], "right")
-            found = found.where(slice(*np.searchsorted(found.row, rows)))
+            assert isinstance(found, Ranges)
+            first, last = view.within
+            own = np.searchsorted(view.frames, first), np.searchsorted(view.frames, last, side="right")
+            found = found.where(slice(*np.searchsorted(found.row, own)))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
