@@ -40,7 +40,7 @@ def results_over(
     states, ranges
         As for :func:`~framefold.runtime.sliding.slide.slide`; there may be no range.
     finish
-        What makes results of states; the operation where None.
+        What makes results of states; the operation where None. Where it cannot answer these ranges, their states slide.
 
     Examples
     --------
