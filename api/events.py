@@ -17,10 +17,11 @@ from .lookbacks import Lookback, outputs_over
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
+from .runtime.frames.windows import Windows
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
-from .runtime.windows.spec import Spec, Windows
+from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
@@ -411,7 +412,7 @@ class Windowed(Described, Generic[Result]):
             beside=beside, in_arrow=in_arrow,
         )  # fmt: skip
         for each in plan.axis.windows:
-            _warn_of(each)
+            warn_of(each)
         return engine, plan
 
 
@@ -464,19 +465,19 @@ def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> lis
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
 
 
-def _warn_of(windows: Windows) -> None:
+def warn_of(windows: Windows) -> None:
     """A GapsWarning where windows leave out times or rows, a CalendarWarning where earlier versions had other ones."""
     if windows.gaps == "warn" and windows.left_out is not None:
-        _warn(
+        warn(
             f"{windows.named} leave out {windows.left_out}: events there are in no window; "
             "gaps='allow' says that this is meant",
             GapsWarning,
         )
     if windows.moved:
-        _warn(windows.moved, CalendarWarning)
+        warn(windows.moved, CalendarWarning)
 
 
-def _warn(message: str, category: type[UserWarning]) -> None:
+def warn(message: str, category: type[UserWarning]) -> None:
     """A warning at the line outside this package that has led to it."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Index, Ints
 from ..states.parts import joined
-
-CACHED_ROWS = 1 << 14
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
+from ..tuning import CACHED_ROWS
 
 MOST = np.iinfo(np.int64).max
 NAN_KEY = np.int64(MOST)

@@ -453,7 +453,10 @@ def entering(
     bint all,
     int64_t[::1] begin not None,
 ):
-    """Set the first window that each row brings, without a least one; beyond its last one where it brings none."""
+    """Set ``begin`` to the first window that contains a row but not the row before it in its key; above ``last`` if none.
+
+    With ``all``, windows between two rows, which contain neither, belong to the later one.
+    """
     cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
     cdef int64_t after
     if last.shape[0] != rows or begin.shape[0] != rows:

@@ -19,6 +19,7 @@ from .. import loops
 from ..contract.frames import Frames
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import add, halves, product, quotient, two_sum
+from ..tuning import DEVIATION_ROWS
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 
@@ -29,9 +30,6 @@ ORDINARY = 2.0**420
 """Squares of deviations below this, and from its reciprocal on, neither overflow nor vanish."""
 
 LARGEST = float(np.finfo(np.float64).max)
-
-TILE = 1 << 13
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 UNIT = 600
 """Deviations of level 1 are kept divided by ``2**UNIT``, those of level -1 (tiny ones) multiplied by it."""
@@ -211,7 +209,7 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
     Nguyen, "Fast Reproducible Floating-Point Summation", 2013), at a place that a frame's sum of squares gives.
     """
     size = frames.size
-    tiles = [slice(start, start + TILE) for start in range(0, len(values), TILE)]
+    tiles = [slice(start, start + DEVIATION_ROWS) for start in range(0, len(values), DEVIATION_ROWS)]
     deviation, lost = np.empty_like(values), np.empty_like(values)
     rough, sums = np.zeros(size), np.zeros((4, size))
     for rows in tiles:

@@ -18,12 +18,9 @@ from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
-from ..tuning import FEW_PLACES, KEY_TILE_ROWS, MAX_PLACES, MAX_SPARSE, MIN_SORTED_RUN, ROWS_PER_GROUP
+from ..tuning import FEW_PLACES, KEY_TILE_ROWS, MAX_PLACES, MAX_SPARSE, MIN_SORTED_RUN, ORDER_SAMPLE, ROWS_PER_GROUP
 from .key_codes import MAX_PACKED, Coded, codes_of_tile, pack, packed, subtract
 from .sorting import differs, groups_by_runs, groups_by_sorting, stable_order
-
-SAMPLE = 1 << 12
-"""Rows that are looked at for the order of rows."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ def sorted_groups(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> 
 
 def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
     """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
-    some = min(SAMPLE, len(frames[0].codes))
+    some = min(ORDER_SAMPLE, len(frames[0].codes))
     first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
     return ascends(first) and not ascends(key)
 

@@ -20,7 +20,8 @@ from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
+from ..frames.windows import TypeOf, Windows
+from .spec import BOUNDS, Bounds, MinFill, Spec, check_words, of_rows, one_of, samples
 
 
 @dataclass(frozen=True)

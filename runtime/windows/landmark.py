@@ -14,9 +14,10 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
+from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
-from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, WithValidity, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, check_words, one_of
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
