@@ -20,17 +20,16 @@ from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTime
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import in_portions
-from .accumulate.time_order import sorted_events
+from .accumulate.time_order import WholeKeys, by_key, key_columns, sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, ROW, type_of
-from .plan.plan import Plan, in_this_process, is_library_code
+from .plan.bind import BOUNDS, type_of
+from .plan.plan import Plan, in_this_process, is_library_code, with_keys_numbered
 from .plan.text_codes import with_text_codes
-from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
@@ -178,16 +177,29 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     plan, source = in_this_process(plan), Source(events)
     if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
         source, plan = with_text_codes(source, plan)
-    place = own_name(ROW, plan.columns)
-    some = source.data.append_column(place, pa.array(np.arange(len(events))))
+    some, kept = source.data, None
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    some = sorted_events(plan, some, dictionaries=True)
-    threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
-    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
-    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
+    order, counts = by_key(plan, some, key_columns(plan, some))
+    keys = WholeKeys(with_keys_numbered(plan), some, order, counts)
+    threads = pa.cpu_count() if only_library_code(plan) else 1
+    if len(counts) < 2 or int(counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
+        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
+    else:
+        results = in_order(lambda number, rows: (results_of_keys(keys.plan, keys.events(rows)),), keys.parts(), threads)
+        found = pa.concat_tables(table for (table,) in results)
+    places = order if kept is None else kept if order is None else kept[order]
+    return put_beside(rows, places, found)
+
+
+def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls."""
+    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+    return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:

@@ -117,9 +117,8 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
     if rises(codes):  # each row is a group
-        index = first = numbers(rows)
-        counts, found = ones(rows), codes
-    elif ascends(codes):
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
+    if ascends(codes):
         new = differs(codes)
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)
         counts, found = np.diff(first, append=rows), codes[first]

@@ -79,13 +79,13 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     """The values of a column at some rows; null at -1."""
     if len(rows) == len(column) and are_numbers(rows):
         return column
-    return fitting(take(column, pa.array(rows, mask=rows < 0)), column.type)
+    return fitting(take(column, pa.array(rows, mask=rows < 0 if len(rows) and rows.min() < 0 else None)), column.type)
 
 
-def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
-    """A table with the columns of another, whose rows are for those of some numbers; null in the others."""
-    if not (len(numbers) == len(rows) and are_numbers(numbers)):
-        place = np.full(len(rows), -1)
+def put_beside(rows: pa.Table, numbers: Ints | None, results: pa.Table) -> pa.Table:
+    """A table with the columns of another, whose rows are for those of some numbers (None: all); null in the others."""
+    if numbers is not None and not (len(numbers) == len(rows) and are_numbers(numbers)):
+        place = np.empty(len(rows), np.int64) if len(numbers) == len(rows) else np.full(len(rows), -1)
         place[numbers] = np.arange(len(numbers))
         taken = [at_rows(one_array(column), place) for column in results.columns]
         results = pa.Table.from_arrays(taken, schema=results.schema)
