@@ -174,6 +174,18 @@ def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: f
     return False
 
 
+def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:
+    return False
+
+
+def variances(columns: Any, ddof: float, high: Floats, low: Floats) -> bool:
+    return False
+
+
+def roots(high: Floats, low: Floats, found: Floats) -> bool:
+    return False
+
+
 def offsets_of_ranges(begin: Ints, end: Ints, most: int, offsets: Ints) -> None:
     offsets[0] = 0
     np.cumsum(np.minimum(end - begin, most), out=offsets[1:])

@@ -9,16 +9,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .. import loops
+from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats, is_decimal
-from ..contract.operation import State
+from ..contract.operation import State, StateRanges
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
 from ..states.arrays import Floats, Index
 from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
+from .sliding_deviations import MIN_VARIANCE, of_ranges
 
 
 class Variance(OfNumbers):
@@ -79,10 +82,37 @@ class Variance(OfNumbers):
         states = Deviations(**a)
         return pa.array(self.result_of(states), mask=states.count <= self.ddof)
 
+    by_joining = False
+    range_cost = "2 element operations"
+    answers_nested = False
+
+    def has(self, method: str) -> bool:
+        return not (self.by_joining and method == "finish_ranges") and super().has(method)
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        found = of_ranges(Deviations(**a), ranges)
+        if found is None:
+            return None
+        sums, exponent = found
+        high, low = sums.variance(self.ddof)
+        result = np.ldexp(self.of_variance(high, low), self.power * exponent)
+        none = sums.count <= self.ddof
+        few = high * np.maximum(sums.count - self.ddof, 0) < MIN_VARIANCE * sums.count
+        if (rows := np.flatnonzero(few & ~none)).size:
+            joined = BoundAggregate("joined", self.changed(by_joining=True), [pa.float64()])
+            result[rows] = ranges.finish_others(joined, a, ranges.low[rows], ranges.high[rows]).to_numpy()
+        return pa.array(result, mask=none)
+
+    power = 2
+    """Of the values, as which results grow."""
+
+    def of_variance(self, high: Floats, low: Floats) -> Floats:
+        """The results of variances in pairs of floats."""
+        return high + low
+
     def result_of(self, states: Deviations) -> Floats:
         """The results of states; any where there are not more than ``ddof`` values."""
-        high, low = states.variance(self.ddof)
-        return in_units(high + low, states.level, 2)
+        return in_units(self.of_variance(*states.variance(self.ddof)), states.level, self.power)
 
 
 class StdDev(Variance):
@@ -98,8 +128,11 @@ class StdDev(Variance):
     [1.0]
     """
 
-    def result_of(self, states: Deviations) -> Floats:
-        return in_units(root(*states.variance(self.ddof)), states.level, 1)
+    power = 1
+
+    def of_variance(self, high: Floats, low: Floats) -> Floats:
+        found = np.empty(len(high))
+        return found if loops.roots(high, low, found) else root(high, low)
 
 
 def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, StateRanges
+from ..states.arrays import Index, Ints
 from ..states.fields import field
 from .pick import TIME, Pick
 from .sort_keys import Order, restored
@@ -75,6 +76,37 @@ class First(AggregateOperation):
 
     def finish(self, a: State) -> Any:
         return restored(a["value"], self.result, ~a["seen"])
+
+    range_cost = "constant"
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        low, high = ranges.low, ranges.high
+        seen = None if a["seen"].all() else np.flatnonzero(a["seen"])
+        if not ascends_in_ranges(a["time"] if seen is None else a["time"][seen], ranges, seen):
+            return None
+        if seen is None:
+            rows, found = (low, high > low) if self.earliest else (high - 1, high > low)
+        elif not len(seen):
+            return restored(a["value"][np.zeros(len(low), np.intp)], self.result, np.ones(len(low), bool))
+        else:
+            places = np.searchsorted(seen, low if self.earliest else high) - (not self.earliest)
+            rows = seen[np.clip(places, 0, len(seen) - 1)]
+            found = (rows >= low) & (rows < high)
+        if not len(a["seen"]) or found.all():
+            return restored(a["value"][rows], self.result, None if len(a["seen"]) else ~found)
+        return restored(a["value"][np.where(found, rows, 0)], self.result, ~found)
+
+
+def ascends_in_ranges(times: Ints, ranges: StateRanges, rows: Index | None) -> bool:
+    """Whether no time is below the one before it in a range; they are of some rows (None: all)."""
+    later = np.flatnonzero(times[1:] < times[:-1]) + 1
+    before, after = (later - 1, later) if rows is None else (rows[later - 1], rows[later])
+    if ranges.ascending:  # of the ranges that go beyond a row, the first one begins first
+        first = np.searchsorted(ranges.high, after, side="right")
+        low = np.append(ranges.low, np.iinfo(np.int64).max)[first]
+        return not (low <= before).any()
+    ends = np.searchsorted(before, ranges.low), np.searchsorted(after, ranges.high)
+    return not (ends[1] > ends[0]).any()
 
 
 class Last(First):

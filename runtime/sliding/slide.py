@@ -131,6 +131,8 @@ def slide(
     if not facts.none_empty:
         filled = np.flatnonzero(high > low)
         return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
+    if facts.of_one_row:
+        return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if not facts.ascending:
