@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.states.alike import numbers
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import in_portions
-from .accumulate.time_order import WholeKeys, by_key, key_columns, sorted_events
+from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
@@ -28,7 +29,7 @@ from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
 from .plan.bind import BOUNDS, type_of
-from .plan.plan import Plan, in_this_process, is_library_code, with_keys_numbered
+from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.text_codes import with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
@@ -76,7 +77,9 @@ class LocalEngine:
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
             found = self.run(query, options)
-            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
+            place = np.full(len(rows), -1)
+            place[found.column(0).to_numpy()] = np.arange(len(found))
+            return put_beside(rows, place, found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
@@ -183,17 +186,19 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
         kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    order, counts = by_key(plan, some, key_columns(plan, some))
-    keys = WholeKeys(with_keys_numbered(plan), some, order, counts)
+    keys = WholeKeys(plan, some)
     threads = pa.cpu_count() if only_library_code(plan) else 1
-    if len(counts) < 2 or int(counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
+    if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
         whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
         found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
     else:
         results = in_order(lambda number, rows: (results_of_keys(keys.plan, keys.events(rows)),), keys.parts(), threads)
         found = pa.concat_tables(table for (table,) in results)
-    places = order if kept is None else kept if order is None else kept[order]
-    return put_beside(rows, places, found)
+    place = keys.place
+    if kept is not None:
+        place = np.full(len(rows), -1)
+        place[kept] = numbers(len(kept)) if keys.place is None else keys.place
+    return put_beside(rows, place, found)
 
 
 def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:

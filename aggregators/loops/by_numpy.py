@@ -174,6 +174,10 @@ def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: f
     return False
 
 
+def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
+    place[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+
+
 def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:
     return False
 

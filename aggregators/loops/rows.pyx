@@ -325,6 +325,30 @@ def number_ascending(
         raise IndexError("number_ascending: a code is not among the values")
 
 
+ctypedef fused code_number:
+    int32_t
+    int64_t
+
+
+def place_codes(const code_number[::1] codes not None, int64_t[::1] free not None, int64_t[::1] place not None):
+    """Put the place of each code among sorted ones into ``place``; ``free`` has the first place of each, and changes."""
+    cdef Py_ssize_t row, rows = codes.shape[0], size = free.shape[0]
+    cdef int64_t code = 0
+    if place.shape[0] != rows:
+        raise ValueError("place_codes: codes and places must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            place[row] = free[code]
+            free[code] += 1
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
     """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1

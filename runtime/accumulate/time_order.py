@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
+from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.large import take
+from ...aggregators.states.large import plain_numbers, take
 from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
-from ..columns.sorting import differs, stable_order
-from ..plan.plan import Plan
-from ..tuning import KEYS_ROWS, MAX_SPARSE
+from ..columns.sorting import dense, differs, few_runs, stable_order
+from ..plan.plan import Plan, with_keys_numbered
+from ..threads import at_once
+from ..tuning import KEYS_ROWS, MAX_SPARSE, RUNS_SAMPLE
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -29,80 +35,131 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
     dictionaries
         Whether keys that are text may come with a dictionary, so that nobody makes one anew.
     """
-    of_keys = key_columns(plan, events)
-    for name, column in of_keys.items():
-        if dictionaries and isinstance(column, pa.DictionaryArray):
-            events = events.set_column(events.schema.get_field_index(name), name, column)
-    order, counts = by_key(plan, events, of_keys)
-    events = taken(events, order)
-    return events.append_column(plan.rank, pa.array(ranks_of(counts))) if plan.in_rows else events
-
-
-def key_columns(plan: Plan, events: pa.Table) -> dict[str, pa.Array]:
-    """The key columns of events, with a dictionary where :func:`with_dictionary` gives one."""
-    return {name: with_dictionary(events, name, plan.input_schema.field(name).type) for name in plan.by}
-
-
-def by_key(plan: Plan, events: pa.Table, of_keys: dict[str, pa.Array]) -> tuple[Index | None, Ints]:
-    """The order of events by key, time, ties and input order (None: as they are), and how many each key has."""
     types = plan.input_schema
     columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties)}
     ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
     times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
-    codes, size = key_codes([normalised(column) for column in of_keys.values()], len(events), ordered=True)
-    order = ordered(codes, size, *times)
-    if size <= max(MAX_SPARSE, len(codes)):
-        counts = np.bincount(codes, minlength=size)
-        return order, counts[counts > 0]
-    first = np.flatnonzero(differs(codes if order is None else codes[order]))
-    return order, np.diff(first, append=len(codes))
-
-
-def taken(events: pa.Table, order: Index | None) -> pa.Table:
-    """Some of the events, in an order; None: as they are."""
-    if order is None:
-        return events
-    rows = pa.array(order)
-    return pa.table([take(column, rows) for column in events.columns], names=events.schema.names)
-
-
-def ranks_of(counts: Ints) -> Ints:
-    """The number of each row in its key, from how many rows the keys have."""
-    ends = np.cumsum(counts)
-    ranks: Ints = np.arange(ends[-1] if len(ends) else 0)
-    return ranks - np.repeat(ends - counts, counts) if len(counts) > 1 else ranks
+    of_keys = {name: with_dictionary(events, name, types.field(name).type) for name in plan.by}
+    keys = key_codes([normalised(column) for column in of_keys.values()], len(events), ordered=True)
+    for name, column in of_keys.items():
+        if dictionaries and isinstance(column, pa.DictionaryArray):
+            events = events.set_column(events.schema.get_field_index(name), name, column)
+    order = ordered(*keys, *times)
+    if order is not None:
+        rows = pa.array(order)
+        taken = [take(column, rows) for column in events.columns]
+        events = pa.table(taken, names=events.schema.names)
+    if plan.in_rows:
+        codes = keys[0] if order is None else keys[0][order]
+        ranks = np.arange(len(codes))
+        if keys[1] > 1:
+            first = np.flatnonzero(differs(codes))
+            ranks -= np.repeat(first, np.diff(np.append(first, len(codes))))
+        events = events.append_column(plan.rank, pa.array(ranks))
+    return events
 
 
 class WholeKeys:
-    """Events of some keys at a time, sorted.
+    """Events of some keys at a time, sorted, for results that are put beside them: keys come in any order.
 
     Parameters
     ----------
     plan
-        Of :func:`~framefold.runtime.plan.plan.with_keys_numbered`: its only key is their number.
+        What is computed.
     events
-        In any order.
-    order, counts
-        Of :func:`by_key`.
+        In any order, with a time each.
+
+    Attributes
+    ----------
+    plan
+        The same of events that have the number of their key.
+    counts
+        How many events each key has.
+    place
+        The place of each event among the sorted ones; None where they are sorted.
     """
 
-    def __init__(self, plan: Plan, events: pa.Table, order: Index | None, counts: Ints) -> None:
-        self.plan, self.order, self.ends = plan, order, np.cumsum(counts)
-        self.columns = events.select([name for name in plan.columns if name not in plan.by])
-        self.keys = np.repeat(np.arange(len(counts)), counts)
-        self.ranks = ranks_of(counts) if plan.in_rows else None
+    def __init__(self, plan: Plan, events: pa.Table) -> None:
+        self.plan, rows = with_keys_numbered(plan), len(events)
+        codes, size = key_numbers(plan, events)
+        by_time = time_order(plan, events)
+        codes = codes if by_time is None else codes[by_time]
+        self.counts = np.bincount(codes, minlength=size)
+        self.ends = np.cumsum(self.counts)
+        place = np.empty(rows, np.int64)
+        loops.place_codes(codes, self.ends - self.counts, place)
+        if by_time is not None:
+            place, sorted_by_time = np.empty(rows, np.int64), place
+            place[by_time] = sorted_by_time
+        self.place = None if are_numbers(place) else place
+        self.columns = self._sorted(events.select([name for name in self.plan.columns if name not in self.plan.by]))
+
+    def _sorted(self, events: pa.Table) -> pa.Table:
+        if self.place is None:
+            return events
+        columns = at_once(partial(put_in_place, self.place), events.columns)
+        return pa.table(columns, names=events.schema.names)
 
     def parts(self) -> Iterator[slice]:
         """The rows of some keys at a time: about :data:`KEYS_ROWS`."""
         cuts = self.ends[np.flatnonzero(np.diff(self.ends // KEYS_ROWS, prepend=0))].tolist()
-        for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.keys)])):
+        for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.columns)])):
             yield slice(start, end)
 
     def events(self, rows: slice) -> pa.Table:
-        """The events of some rows."""
-        found = self.columns[rows] if self.order is None else taken(self.columns, self.order[rows])
-        found = found.add_column(0, self.plan.by[0], pa.array(self.keys[rows]))
-        return found if self.ranks is None else found.append_column(self.plan.rank, pa.array(self.ranks[rows]))
+        """The events of some rows: of whole keys."""
+        first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
+        counts = self.counts[first : last + 1]
+        found = self.columns[rows].add_column(0, self.plan.by[0], pa.array(np.repeat(np.arange(len(counts)), counts)))
+        if not self.plan.in_rows:
+            return found
+        ends = np.cumsum(counts)
+        ranks = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        return found.append_column(self.plan.rank, pa.array(ranks))
+
+
+def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
+    """A number below their size for each event's key: equal ones of equal keys, in no order."""
+    columns = [normalised(key_column(events, name, plan.input_schema.field(name).type)) for name in plan.by]
+    found, size = pack([coded_at_once(column) for column in columns], len(events))
+    return (found, size) if size <= max(MAX_SPARSE, 4 * len(events)) else dense(found)
+
+
+def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
+    """A column as :func:`encode` codes it, in no order: text by several threads."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    half = len(column) // 2
+    if not text or half < RUNS_SAMPLE or few_runs(column) is not None:
+        return encode(column, ordered=False)
+    halves = at_once(lambda some: some.dictionary_encode(null_encoding="encode"), [column[:half], column[half:]])
+    values = pa.concat_arrays([each.dictionary for each in halves]).dictionary_encode(null_encoding="encode")
+    numbers = values.indices.to_numpy()
+    first, second = (each.indices.to_numpy() for each in halves)
+    return np.concatenate([first, numbers[len(halves[0].dictionary) :][second]]), len(values.dictionary)
+
+
+def time_order(plan: Plan, events: pa.Table) -> Index | None:
+    """The stable order of events by time and ties; None: as they are."""
+    types = plan.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties)}
+    ticks = plan.times.ticks(columns[plan.time])
+    if not plan.ties and ascends(ticks):
+        return None
+    ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
+    times, size = pack([span(ticks), *ties], len(events))
+    return None if ascends(times) else stable_order(times, size)
+
+
+def put_in_place(place: Ints, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column whose values are at other places."""
+    numbers = None if column.null_count else plain_numbers(column)
+    if numbers is None:
+        order = np.empty(len(place), np.int64)
+        order[place] = np.arange(len(place))
+        return take(column, pa.array(order))
+    found = np.empty_like(numbers)
+    found[place] = numbers
+    return pa.array(found).view(column.type)
 
 
 def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:

@@ -13,6 +13,7 @@ from ...aggregators.states.large import fitting, one_array, take
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..threads import at_once
 from .chunks import Chunk
 from .over_ranges import Column
 
@@ -82,13 +83,11 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     return fitting(take(column, pa.array(rows, mask=rows < 0 if len(rows) and rows.min() < 0 else None)), column.type)
 
 
-def put_beside(rows: pa.Table, numbers: Ints | None, results: pa.Table) -> pa.Table:
-    """A table with the columns of another, whose rows are for those of some numbers (None: all); null in the others."""
-    if numbers is not None and not (len(numbers) == len(rows) and are_numbers(numbers)):
-        place = np.empty(len(rows), np.int64) if len(numbers) == len(rows) else np.full(len(rows), -1)
-        place[numbers] = np.arange(len(numbers))
-        taken = [at_rows(one_array(column), place) for column in results.columns]
-        results = pa.Table.from_arrays(taken, schema=results.schema)
-    for field, column in zip(results.schema, results.columns, strict=True):
+def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:
+    """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
+    columns = [one_array(column) for column in results.columns]
+    if place is not None:
+        columns = at_once(lambda column: at_rows(column, place), columns)
+    for field, column in zip(results.schema, columns, strict=True):
         rows = rows.append_column(field, column)
     return rows
