@@ -75,7 +75,8 @@ class First(AggregateOperation):
         return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        return restored(a["value"], self.result, ~a["seen"])
+        seen = a["seen"]
+        return restored(a["value"], self.result, None if seen.all() else ~seen)
 
     range_cost = "constant"
 

@@ -133,14 +133,14 @@ def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.Ch
 
 
 def plain_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any] | None:
-    """Numbers or times without a null as numpy has them, times as integers; None for other columns."""
+    """Numbers or times as numpy has them, times as integers, whatever at nulls; None for other columns."""
     kind, kinds = column.type, pa.types
     if not (kinds.is_primitive(kind) and kind.bit_width in (8, 16, 32, 64)) or kinds.is_float16(kind):
         return None
     whole = one_array(column)
-    if kinds.is_temporal(kind):
-        whole = whole.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    found: NDArray[Any] = whole.to_numpy()
+    size = kind.bit_width // 8
+    dtype = f"i{size}" if kinds.is_temporal(kind) else kind.to_pandas_dtype()
+    found: NDArray[Any] = np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * size)
     return found
 
 

@@ -58,6 +58,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
     of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
+    if groups.starts is not None and len(plan.by) == 1 and lives is None:
+        return replace(made, starts=groups.starts)
     if groups.counts is not None or (counts := frames.count()).all():
         return made
     made = replace(made, events=counts)
