@@ -90,7 +90,8 @@ class First(AggregateOperation):
         elif not len(seen):
             return restored(a["value"][np.zeros(len(low), np.intp)], self.result, np.ones(len(low), bool))
         else:
-            places = np.searchsorted(seen, low if self.earliest else high) - (not self.earliest)
+            before = np.concatenate([[0], np.cumsum(a["seen"])])
+            places = before[low] if self.earliest else before[high] - 1
             rows = seen[np.clip(places, 0, len(seen) - 1)]
             found = (rows >= low) & (rows < high)
         if not len(a["seen"]) or found.all():

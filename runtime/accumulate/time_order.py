@@ -19,8 +19,8 @@ from ...aggregators.states.large import plain_numbers, take
 from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
-from ..threads import at_once
-from ..tuning import KEYS_ROWS, MAX_SPARSE, RUNS_SAMPLE
+from ..threads import at_once, parts_of
+from ..tuning import KEYS_ROWS, MAX_SPARSE
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -128,14 +128,15 @@ def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
 def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
     """A column as :func:`encode` codes it, in no order: text by several threads."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    half = len(column) // 2
-    if not text or half < RUNS_SAMPLE or few_runs(column) is not None:
+    parts = parts_of(len(column))
+    if not text or len(parts) < 2 or few_runs(column) is not None:
         return encode(column, ordered=False)
-    halves = at_once(lambda some: some.dictionary_encode(null_encoding="encode"), [column[:half], column[half:]])
-    values = pa.concat_arrays([each.dictionary for each in halves]).dictionary_encode(null_encoding="encode")
-    numbers = values.indices.to_numpy()
-    first, second = (each.indices.to_numpy() for each in halves)
-    return np.concatenate([first, numbers[len(halves[0].dictionary) :][second]]), len(values.dictionary)
+    coded = at_once(lambda rows: column[rows].dictionary_encode(null_encoding="encode"), parts)
+    values = pa.concat_arrays([each.dictionary for each in coded]).dictionary_encode(null_encoding="encode")
+    cuts = np.cumsum([len(each.dictionary) for each in coded])[:-1]
+    numbers = np.split(values.indices.to_numpy(), cuts)
+    codes = [own[each.indices.to_numpy()] for own, each in zip(numbers, coded, strict=True)]
+    return np.concatenate(codes), len(values.dictionary)
 
 
 def time_order(plan: Plan, events: pa.Table) -> Index | None:
@@ -152,14 +153,17 @@ def time_order(plan: Plan, events: pa.Table) -> Index | None:
 
 def put_in_place(place: Ints, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """A column whose values are at other places."""
-    numbers = None if column.null_count else plain_numbers(column)
+    numbers = plain_numbers(column)
     if numbers is None:
         order = np.empty(len(place), np.int64)
         order[place] = np.arange(len(place))
         return take(column, pa.array(order))
-    found = np.empty_like(numbers)
+    found, null = np.empty_like(numbers), None
     found[place] = numbers
-    return pa.array(found).view(column.type)
+    if column.null_count:
+        null = np.empty(len(found), bool)
+        null[place] = column.is_null().to_numpy()
+    return pa.array(found, mask=null).view(column.type)
 
 
 def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from ...aggregators.states.alike import are_numbers, are_ones, numbers
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import fitting, one_array, plain_numbers, take
+from ...aggregators.states.large import fitting, joined, one_array, plain_numbers, take
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from ..threads import at_once
+from ..threads import at_once, parts_of
 from .chunks import Chunk
 from .over_ranges import Column
 
@@ -99,7 +99,9 @@ def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Tabl
     """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
     columns = [one_array(column) for column in results.columns]
     if place is not None:
-        columns = at_once(lambda column: at_rows(column, place), columns)
+        some = [place[rows] for rows in parts_of(len(place))]
+        found = at_once(lambda each: at_rows(*each), [(column, rows) for column in columns for rows in some])
+        columns = [joined(found[at : at + len(some)]) for at in range(0, len(found), len(some))]
     for field, column in zip(results.schema, columns, strict=True):
         rows = rows.append_column(field, column)
     return rows

@@ -200,11 +200,11 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
         cast(Any, slid[key])[:] = True
     states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
-    work = Workspace()
+    work, functions = Workspace(), operation.ufuncs
     for tile in facts.tiles:
         rows, windows = slice(tile.begin, tile.end), slice(tile.first, tile.last)
         for key, column in states.items():
-            doubt = _slide(operation.ufuncs[key], column[rows], tile, work, slid[key][windows])
+            doubt = _slide(functions[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + tile.first)
     return slid, np.unique(np.concatenate(doubtful))
