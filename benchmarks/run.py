@@ -3,7 +3,7 @@
 ``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that the
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-relations`` of relations, and ``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``,
+relations`` of relations, ``--cases idioms`` of an analyst's idioms, and ``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``,
 ``holistic-spark``, ``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results
 are kept. The exit code is 1 where a result is wrong.
 """
@@ -135,7 +135,7 @@ def main() -> None:
         kept = {
             title: of
             for title, of in before.get("others", {}).items()
-            if title.startswith(("Streams", "Relations", "Holistic"))
+            if title.startswith(("Streams", "Relations", "Idioms", "Holistic"))
         }
         before = {"cases": [case for case in before.get("cases", []) if case["name"] == "billion"], "others": kept}
     if asked.report:
@@ -174,6 +174,14 @@ def main() -> None:
 
         for title, lines in measured():
             before |= {"others": before.get("others", {}) | {title: where | {"lines": lines}}}
+            keep(before)
+    if "idioms" in wanted or (asked.quick and not asked.cases):
+        from .idioms import QUICK, REPORTED
+        from .idioms import tables as of_idioms
+
+        found = of_idioms(QUICK, rounds=1) if asked.quick else of_idioms(REPORTED)
+        before |= {"others": before.get("others", {}) | {title: where | {"lines": lines} for title, lines in found.items()}}
+        if not asked.quick:
             keep(before)
     if any(name.startswith("holistic") for name in wanted):
         from .holistic import PARTS

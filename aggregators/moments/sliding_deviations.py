@@ -17,7 +17,7 @@ from .. import loops
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State, StateRanges
-from ..states.arrays import Floats, Ints
+from ..states.arrays import Bools, Floats, Ints
 from ..states.double_double import two_sum
 from ..states.fields import Compensated
 from .deviations import ORDINARY, Deviations
@@ -50,24 +50,39 @@ class Sums(AggregateOperation):
 SUMS = BoundAggregate("sums", Sums(), [])
 
 
-def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Ints] | None:
-    """The sums of ranges, divided by powers of two, and their exponents; None where states are to be joined."""
+def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floats] | None:
+    """The sums of ranges, and the powers of two that these are divided by; None where states are to be joined."""
     low, high = ranges.low, ranges.high
     if not ranges.ascending or not (high > low).all() or states.level.any():
         return None
     fresh = np.ones(len(low), bool)
     np.greater_equal(low[1:], high[:-1], out=fresh[1:])
-    begin = low[fresh]
+    first = np.flatnonzero(fresh)
+    begin = low[first]
     begin[:1] = 0
     exponent = np.empty(len(begin), np.int64)
     made = list(np.empty((4, len(states.count))))
     columns = [np.ascontiguousarray(each) for each in (states.count, states.centre, *states._sums())]
-    if not loops.sums_about(columns, begin, made, exponent, ORDINARY) and not sums_about(states, begin, made, exponent):
+    if not (
+        loops.sums_about(columns, begin, made, exponent, ORDINARY)
+        or (not loops.compiled and sums_about(states, begin, made, exponent))
+    ):
         return None
     sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
     count, *pairs = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
+    unit = np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
     zeros = np.zeros(len(low))
-    return Deviations(count, zeros, *pairs, zeros.astype(np.int8)), exponent[np.cumsum(fresh) - 1]
+    return Deviations(count, zeros, *pairs, np.zeros(len(low), np.int8)), unit
+
+
+def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
+    """Which ranges are known to have one value only."""
+    differs = np.ones(len(states.count), bool)
+    np.not_equal(states.centre[1:], states.centre[:-1], out=differs[1:])
+    for each in states._sums():
+        differs |= each != 0  # of values that differ
+    last = np.maximum.accumulate(np.where(differs, np.arange(len(differs)), 0))
+    return last[high - 1] <= low
 
 
 def sums_about(states: Deviations, begin: Ints, made: list[Floats], exponents: Ints) -> bool:

@@ -21,7 +21,7 @@ from ..states.arrays import Floats, Index
 from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
-from .sliding_deviations import MIN_VARIANCE, of_ranges
+from .sliding_deviations import MIN_VARIANCE, all_equal, of_ranges
 
 
 class Variance(OfNumbers):
@@ -93,12 +93,17 @@ class Variance(OfNumbers):
         found = of_ranges(Deviations(**a), ranges)
         if found is None:
             return None
-        sums, exponent = found
+        sums, unit = found
         high, low = sums.variance(self.ddof)
-        result = np.ldexp(self.of_variance(high, low), self.power * exponent)
+        result = self.of_variance(high, low)
+        result *= unit if self.power == 1 else unit * unit
         none = sums.count <= self.ddof
-        few = high * np.maximum(sums.count - self.ddof, 0) < MIN_VARIANCE * sums.count
-        if (rows := np.flatnonzero(few & ~none)).size:
+        few = high < MIN_VARIANCE  # the less, the fewer bits it has
+        rows = np.flatnonzero(few & ~none)
+        if rows.size and (equal := all_equal(Deviations(**a), ranges.low[rows], ranges.high[rows])).any():
+            result[rows[equal]] = 0.0
+            rows = rows[~equal]
+        if rows.size:
             joined = BoundAggregate("joined", self.changed(by_joining=True), [pa.float64()])
             result[rows] = ranges.finish_others(joined, a, ranges.low[rows], ranges.high[rows]).to_numpy()
         return pa.array(result, mask=none)
