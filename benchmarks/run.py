@@ -180,7 +180,9 @@ def main() -> None:
         from .idioms import tables as of_idioms
 
         found = of_idioms(QUICK, rounds=1) if asked.quick else of_idioms(REPORTED)
-        before |= {"others": before.get("others", {}) | {title: where | {"lines": lines} for title, lines in found.items()}}
+        before |= {
+            "others": before.get("others", {}) | {title: where | {"lines": lines} for title, lines in found.items()}
+        }
         if not asked.quick:
             keep(before)
     if any(name.startswith("holistic") for name in wanted):
