@@ -4,7 +4,8 @@
 benchmarks.run --cases idioms`` writes it into the report. Trades of 50 keys (strings) are in the order of time, with
 gaps between them as chance has it. Each contender starts from the table of its own library, and gives one: a column
 beside the events, in their order, or a row a bar. Results are compared first. Pairs take turns, five or more; a peer
-that takes over a second is measured once. A peer that has no such idiom takes no part in it.
+that takes over a second is measured once. A peer that has no such idiom takes no part in it. The last column is the
+greatest relative error of the best peer, whose sums are those of running floats; 0 where there is nothing to round.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -22,7 +23,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import framefold as ff
 
@@ -113,8 +113,8 @@ def dynamic(column: pl.Expr, **grid: Any) -> Run:
 def sql(column: str, frame: str = "", by: str = "k") -> Run:
     """DuckDB, beside the events: ``@`` is the window, of an hour where no frame is given."""
     frame = frame or "range between interval 3599999999 microseconds preceding and current row"
-    text = f"select *, {column.replace('@', f'over w')} as r from events window w as (partition by {by} order by t {frame})"
-    return query(f"{text} order by i")
+    window = f"window w as (partition by {by} order by t {frame})"
+    return query(f"select *, {column.replace('@', 'over w')} as r from events {window} order by i")
 
 
 def query(text: str) -> Run:
@@ -195,11 +195,32 @@ SIZES = {"5m": "5 minutes", "1h": "1 hour", "6h": "6 hours", "1d": "1 day"}
 OF_ALL = "rows between unbounded preceding and current row"
 OF_ROWS = "rows between 19 preceding and current row"
 X, V = pl.col("x"), pl.col("v")
-ONE = pl.col("x") * 0.0 + 1.0
+AS_OF = """
+    select a.*, case when e.t >= a.at - interval 1 hour then e.x end as r
+    from labels a asof left join events e on a.k = e.k and a.at > e.t order by a.i
+"""
+CANDLES = """
+    select k, time_bucket(interval 5 minutes, t) as t,
+        {'open': first(x order by t), 'high': max(x), 'low': min(x), 'close': last(x order by t)} as r
+    from events group by all
+"""
+SESSIONS = """
+    select k, min(t) as t, sum(x) as r
+    from (
+        select *, sum(fresh) over (partition by k order by t) as n
+        from (
+            select *, coalesce(t - lag(t) over (partition by k order by t) >= interval 2 minutes, false)::int as fresh
+            from events
+        )
+    )
+    group by k, n
+"""
+ONE = X * 0.0 + 1.0
 
 IDIOMS = (
     Idiom("mean of an hour", beside(HOUR, r=ff.Mean("x")),
-          {"Polars": over(X.rolling_mean_by("t", "1h")), "DuckDB": sql("avg(x) @"), "pandas": hours(lambda w: w.mean())}),
+          {"Polars": over(X.rolling_mean_by("t", "1h")), "DuckDB": sql("avg(x) @"),
+           "pandas": hours(lambda w: w.mean())}),
     Idiom("sum of an hour", beside(HOUR, r=ff.Sum("x")),
           {"Polars": over(X.rolling_sum_by("t", "1h")), "DuckDB": sql("sum(x) @"), "pandas": hours(lambda w: w.sum())}),
     Idiom("minimum of an hour", beside(HOUR, r=ff.Min("x")),
@@ -207,7 +228,8 @@ IDIOMS = (
     Idiom("maximum of an hour", beside(HOUR, r=ff.Max("x")),
           {"Polars": over(X.rolling_max_by("t", "1h")), "DuckDB": sql("max(x) @"), "pandas": hours(lambda w: w.max())}),
     Idiom("standard deviation of an hour", beside(HOUR, r=ff.StdDev("x")),
-          {"Polars": over(X.rolling_std_by("t", "1h")), "DuckDB": sql("stddev(x) @"), "pandas": hours(lambda w: w.std())}),
+          {"Polars": over(X.rolling_std_by("t", "1h")), "DuckDB": sql("stddev(x) @"),
+           "pandas": hours(lambda w: w.std())}),
     Idiom("mean of the hour before, closed left", beside(BEFORE, r=ff.Mean("x")),
           {"Polars": over(X.rolling_mean_by("t", "1h", closed="left")),
            "DuckDB": sql("avg(x) @", "range between interval 1 hour preceding and interval 1 microsecond preceding"),
@@ -288,13 +310,11 @@ IDIOMS = (
           {"Polars": over(X.ewm_sum_by("t", half_life="10m") / ONE.ewm_sum_by("t", half_life="10m")),
            "pandas": frame(weighted)}),
     Idiom("last value of the hour before a label", looking_back,
-          {"Polars": as_of, "DuckDB": query("select a.*, case when e.t >= a.at - interval 1 hour then e.x end as r "
-                                            "from labels a asof left join events e on a.k = e.k and a.at > e.t order by a.i")}),
+          {"Polars": as_of, "DuckDB": query(AS_OF)}),
     Idiom("OHLC of 5 minutes", bars(BARS, r=ff.OHLC("x")),
           {"Polars": lambda tables: tables.polars.group_by_dynamic("t", every="5m", group_by="k").agg(
               r=pl.struct(open=X.first(), high=X.max(), low=X.min(), close=X.last())),
-           "DuckDB": query("select k, time_bucket(interval 5 minutes, t) as t, {'open': first(x order by t), 'high': max(x), "
-                           "'low': min(x), 'close': last(x order by t)} as r from events group by all"),
+           "DuckDB": query(CANDLES),
            "pandas": binned(lambda g: g["x"].ohlc().apply(dict, axis=1).rename("r"))}),
     Idiom("mean of 5 minutes", bars(BARS, r=ff.Mean("x")),
           {"Polars": dynamic(X.mean(), every="5m"), "pandas": binned(lambda g: g["x"].mean().rename("r")),
@@ -303,9 +323,7 @@ IDIOMS = (
           {"Polars": dynamic(X.sum(), every="5m", period="1h", offset="-55m")}),
     Idiom("sums of sessions", bars(ff.session("2 minutes"), r=ff.Sum("x")),
           {"Polars": sessions,
-           "DuckDB": query("select k, min(t) as t, sum(x) as r from (select *, sum(fresh) over (partition by k order by t) as n "
-                           "from (select *, coalesce(t - lag(t) over (partition by k order by t) >= interval 2 minutes, false)::int "
-                           "as fresh from events)) group by k, n")}),
+           "DuckDB": query(SESSIONS)}),
 )  # fmt: skip
 
 
@@ -344,11 +362,20 @@ def results(found: Any) -> list[Any]:
 
 
 def differs(ours: Any, theirs: Any) -> bool:
-    """Whether results differ: another number of rows, or a value that does by more than a billionth of 100."""
-    if len(ours) != len(theirs):
-        return True
-    a, b = (each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in (ours, theirs))
-    return not np.allclose(a, b, rtol=1e-7, atol=1e-7, equal_nan=True)
+    """Whether results differ: another number of rows, or a value that does by more than rounding explains."""
+    return len(ours) != len(theirs) or not np.allclose(*numbers(ours, theirs), rtol=1e-7, atol=1e-7, equal_nan=True)
+
+
+def numbers(*columns: Any) -> list[Any]:
+    """Columns as floats, NaN where null."""
+    return [each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns]
+
+
+def error(ours: Any, theirs: Any) -> float:
+    """How far a peer's results are from ours at most, of which sums, means and deviations are rounded once."""
+    a, b = numbers(ours, theirs)
+    some = np.isfinite(a) & np.isfinite(b) & (a != 0)
+    return float(np.max(np.abs(b[some] / a[some] - 1), initial=0.0))
 
 
 def seconds(run: Run, tables: Tables) -> float:
@@ -360,10 +387,12 @@ def seconds(run: Run, tables: Tables) -> float:
 
 def measured(idiom: Idiom, tables: Tables, rounds: int) -> list[str]:
     """A line of the table; SystemExit where results differ."""
-    ours = results(idiom.ours(tables))
+    ours, errors = results(idiom.ours(tables)), {}
     for peer, run in idiom.peers.items():
-        if any(map(differs, ours, results(run(tables)))):
+        theirs = results(run(tables))
+        if any(map(differs, ours, theirs)):
             sys.exit(f"{idiom.name}: {peer} differs from framefold")
+        errors[peer] = max(map(error, ours, theirs))
     own: list[float] = []
     pairs: dict[str, list[tuple[float, float]]] = {peer: [] for peer in idiom.peers}
     for _ in range(rounds):
@@ -374,10 +403,10 @@ def measured(idiom: Idiom, tables: Tables, rounds: int) -> list[str]:
     shares = {peer: median(share for _, share in each) for peer, each in pairs.items()}
     best = max(shares, key=lambda peer: shares[peer])
     said = [f"{peer} {median(each for each, _ in pairs[peer]):.3f}" for peer in pairs]
-    return [idiom.name, f"{median(own):.3f}", "; ".join(said), best, f"{shares[best]:.2f}"]
+    return [idiom.name, f"{median(own):.3f}", "; ".join(said), best, f"{shares[best]:.2f}", f"{errors[best]:.0e}"]
 
 
-HEAD = ["idiom", "framefold, seconds", "peers, seconds", "the best one", "ours as a share of it"]
+HEAD = ["idiom", "framefold, seconds", "peers, seconds", "the best one", "ours as a share of it", "how far it is off"]
 
 
 def tables(rows: int = REPORTED, rounds: int = 7, only: str = "") -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Calls of one function side by side, for what takes long and holds no lock of Python's."""
+"""Calls of one function side by side, where each takes long without Python's lock."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the compiled loops do, by numpy: functions of the same names, on the same arguments, to the same bits.
 
-The docstrings of the loops (``rows.pyx``, ``ranges.pyx`` and ``windows.pyx``) say what each does. Two do nothing here
+The docstrings of the loops (``rows.pyx``, ``ranges.pyx`` and ``windows.pyx``) say what each does. Some do nothing here
 but say that they cannot, as their twins may: their callers then go the general way. What only sweeps in one pass, row
 by row, has no twin: its callers choose another algorithm by :data:`framefold.aggregators.loops.compiled`.
 """
