@@ -192,8 +192,19 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
         whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
         found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
     else:
-        results = in_order(lambda number, rows: (results_of_keys(keys.plan, keys.events(rows)),), keys.parts(), threads)
-        found = pa.concat_tables(table for (table,) in results)
+        if reported := LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "the local engine", STAGES)
+        found = pa.concat_tables(
+            table
+            for _, table in in_order(
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                keys.parts(),
+                threads,
+                partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
+            )
+        )
+        if reported:
+            LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     place = keys.place
     if kept is not None:
         place = np.full(len(rows), -1)

@@ -73,12 +73,6 @@ MIN_SORTED_RUN = 1 << 12
 1.06 and 1.07, Sum by the hour, many keys.
 """
 
-KEYS_ROWS = 1 << 17
-"""Events of whole keys that a thread computes at a time, for results beside events.
-
-1.00 and 1.00, Sum around each event.
-"""
-
 PENDING_PARTIALS = 1 << 19
 """Partials are merged when there are more new ones than this, and than merged ones.
 
