@@ -69,10 +69,10 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
     ):
         return None
     sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
-    count, *pairs = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
+    count, total, total_low, squares, squares_low = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
     unit = np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
-    zeros = np.zeros(len(low))
-    return Deviations(count, zeros, *pairs, np.zeros(len(low), np.int8)), unit
+    centre, level = np.zeros(len(low)), np.zeros(len(low), np.int8)
+    return Deviations(count, centre, total, total_low, squares, squares_low, level), unit
 
 
 def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:

@@ -30,7 +30,8 @@ class Variance(OfNumbers):
     Nearly always rounded correctly: deviations and their squares are summed in two floats each (T. Chan, G. Golub and
     R. LeVeque, "Algorithms for Computing the Sample Variance", 1983; see
     :mod:`framefold.aggregators.moments.deviations`). Never negative; inf where it is too large for a float. NaN where a
-    window has a NaN or an infinite value. There is no deduct: it slides by two-stacks.
+    window has a NaN or an infinite value. Windows that move forward slide by running sums, see
+    :mod:`framefold.aggregators.moments.sliding_deviations`; there is no deduct, so others slide by two-stacks.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Variance(OfNumbers):
         return pa.array(self.result_of(states), mask=states.count <= self.ddof)
 
     by_joining = False
-    range_cost = "2 element operations"
+    range_cost = "constant"
     answers_nested = False
 
     def has(self, method: str) -> bool:
