@@ -16,7 +16,7 @@ from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import plain_numbers, take
-from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
+from ..columns.key_codes import code_key, encode, key_codes, key_column, normalised, pack, plain, span, subtract
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
 from ..threads import at_once, parts_of
@@ -123,17 +123,18 @@ class WholeKeys:
 
 def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
     """A number below their size for each event's key: equal ones of equal keys, in no order."""
-    columns = [normalised(key_column(events, name, plan.input_schema.field(name).type)) for name in plan.by]
+    columns = [key_column(events, name, plan.input_schema.field(name).type) for name in plan.by]
     found, size = pack([coded_at_once(column) for column in columns], len(events))
     return (found, size) if size <= max(MAX_SPARSE, 4 * len(events)) else dense(found)
 
 
 def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
-    """A column as :func:`encode` codes it, in no order: text by several threads."""
+    """A code from 0 for each value of a key column, in no order, and how many there are: text by several threads."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     parts = parts_of(len(column))
     if not text or len(parts) < 2 or few_runs(column) is not None:
-        return encode(column, ordered=False)
+        found = code_key(column)
+        return subtract(found.codes, found.least), found.count
     coded = at_once(lambda rows: column[rows].dictionary_encode(null_encoding="encode"), parts)
     values = pa.concat_arrays([each.dictionary for each in coded]).dictionary_encode(null_encoding="encode")
     cuts = np.cumsum([len(each.dictionary) for each in coded])[:-1]

@@ -67,12 +67,12 @@ def events_of(chunk: Chunk) -> Ints:
 
 def window_of_each(found: Ranges | Coverage, view: PartialsView, events: Ints, each_a_frame: bool) -> Ints:
     """The number of the window of each event, by its partial, which may be a frame by itself; -1 where it has none."""
-    if len(found.row) == len(events) and (found.row is events or (found.row == events).all()):
+    if len(found.row) == len(events) and (found.row == events).all():
         return numbers(len(events))
     if each_a_frame:
         own = np.full(len(view.frames), -1)
         own[found.row] = np.arange(len(found.row))
-        return own if events is found.row or are_numbers(events) else own[events]
+        return own if len(events) == len(own) else own[events]
     fresh = differs(view.frames)
     fresh[view.starts] = True
     frame = np.cumsum(fresh) - 1  # partials of one frame of this kind have the same windows
