@@ -36,7 +36,10 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
         columns = [at_rows(column, places[plan.over[name][0]]) for name, (column,) in outputs]
         return pa.Table.from_arrays([pa.array(labels), *columns], schema=plan.result_schema)
     events = events_of(chunk)
-    rows = [window_of_each(found, view, events, plan.in_rows) for found, view in zip(kinds, chunk.views, strict=True)]
+    rows = [
+        window_of_each(found, view, events, windows.unit == "rows")
+        for found, view, windows in zip(kinds, chunk.views, plan.axis.windows, strict=True)
+    ]
     columns = [at_rows(column, rows[plan.over[name][0]]) for name, (column,) in outputs]
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
