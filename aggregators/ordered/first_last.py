@@ -82,27 +82,26 @@ class First(AggregateOperation):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         low, high = ranges.low, ranges.high
-        seen = None if a["seen"].all() else np.flatnonzero(a["seen"])
-        if not ascends_in_ranges(a["time"] if seen is None else a["time"][seen], ranges, seen):
+        seen = np.flatnonzero(a["seen"])
+        if not len(seen) or not ascends_in_ranges(a["time"], ranges, seen):
             return None
-        if seen is None:
-            rows, found = (low, high > low) if self.earliest else (high - 1, high > low)
-        elif not len(seen):
-            return restored(a["value"][np.zeros(len(low), np.intp)], self.result, np.ones(len(low), bool))
+        if len(seen) == len(a["seen"]):
+            rows, found = (low if self.earliest else high - 1), high > low
         else:
             before = np.concatenate([[0], np.cumsum(a["seen"])])
             places = before[low] if self.earliest else before[high] - 1
             rows = seen[np.clip(places, 0, len(seen) - 1)]
             found = (rows >= low) & (rows < high)
-        if not len(a["seen"]) or found.all():
-            return restored(a["value"][rows], self.result, None if len(a["seen"]) else ~found)
+        if found.all():
+            return restored(a["value"][rows], self.result)
         return restored(a["value"][np.where(found, rows, 0)], self.result, ~found)
 
 
-def ascends_in_ranges(times: Ints, ranges: StateRanges, rows: Index | None) -> bool:
-    """Whether no time is below the one before it in a range; they are of some rows (None: all)."""
-    later = np.flatnonzero(times[1:] < times[:-1]) + 1
-    before, after = (later - 1, later) if rows is None else (rows[later - 1], rows[later])
+def ascends_in_ranges(times: Ints, ranges: StateRanges, rows: Index) -> bool:
+    """Whether no time of some rows is below the one before it in a range."""
+    own = times if len(rows) == len(times) else times[rows]
+    later = np.flatnonzero(own[1:] < own[:-1]) + 1
+    before, after = rows[later - 1], rows[later]
     if ranges.ascending:  # of the ranges that go beyond a row, the first one begins first
         first = np.searchsorted(ranges.high, after, side="right")
         low = np.append(ranges.low, np.iinfo(np.int64).max)[first]
