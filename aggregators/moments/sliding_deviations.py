@@ -77,12 +77,13 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
 
 def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
     """Which ranges are known to have one value only."""
-    differs = np.ones(len(states.count), bool)
-    np.not_equal(states.centre[1:], states.centre[:-1], out=differs[1:])
-    for each in states._sums():
-        differs |= each != 0  # of values that differ
-    last = np.maximum.accumulate(np.where(differs, np.arange(len(differs)), 0))
-    return last[high - 1] <= low
+    rows = np.arange(len(states.count))
+    last = np.zeros(len(rows), np.int64)  # the first row that a range may begin with, if it ends here
+    last[1:] = np.where(states.centre[1:] == states.centre[:-1], 0, rows[1:])
+    several = np.logical_or.reduce([each != 0 for each in states._sums()])
+    last = np.maximum.accumulate(np.where(several, rows + 1, last))
+    equal: Bools = last[high - 1] <= low
+    return equal
 
 
 def sums_about(states: Deviations, begin: Ints, made: list[Floats], exponents: Ints) -> bool:

@@ -92,9 +92,9 @@ class First(AggregateOperation):
             places = before[low] if self.earliest else before[high] - 1
             rows = seen[np.clip(places, 0, len(seen) - 1)]
             found = (rows >= low) & (rows < high)
-        if found.all():
-            return restored(a["value"][rows], self.result)
-        return restored(a["value"][np.where(found, rows, 0)], self.result, ~found)
+        rows = rows if found.all() else np.where(found, rows, 0)
+        unused = np.empty(len(rows), np.int64)  # results do not have the times
+        return {"time": unused, "value": a["value"][rows], "seen": found}
 
 
 def ascends_in_ranges(times: Ints, ranges: StateRanges, rows: Index) -> bool:
