@@ -135,7 +135,11 @@ class PartialsView:
     @cached_property
     def key(self) -> Ints:
         """The number of each row's key."""
-        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts)
+        return self.of_keys(np.arange(len(self.starts)))
+
+    def of_keys(self, each: Ints) -> Ints:
+        """What each key has, for each row."""
+        return np.repeat(each, self.ends - self.starts)
 
     def locate(self, keys: Ints, positions: Ints, of: Ints | None = None) -> Ints:
         """The first row of each key (by number) whose frame, or other ascending number, is not below a position."""

@@ -343,6 +343,15 @@ def with_key(plan: Plan, name: str) -> Plan:
     )
 
 
+def with_keys_numbered(plan: Plan) -> Plan:
+    """A plan of the same events, sorted and with the number of each one's key in the place of keys and ties."""
+    kept = [field for field in plan.input_schema if field.name in plan.inputs]
+    key = pa.field(own_name("#key", plan.input_schema.names), pa.int64())
+    schema = pa.schema([key, *kept, *([plan.input_schema.field(plan.rank)] if plan.in_rows else [])])
+    states = partials_schema([key], plan.states, plan.until is not None)
+    return replace(plan, by=(key.name,), ties=(), input_schema=schema, partials_schema=states)
+
+
 def named_states(
     window_inputs: Mapping[str, BoundAggregate], outputs: Mapping[str, BoundAggregate]
 ) -> dict[str, BoundAggregate]:

@@ -168,7 +168,7 @@ class AroundRows(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
-        least, most = partials.starts[partials.key], partials.ends[partials.key]
+        least, most = partials.of_keys(partials.starts), partials.of_keys(partials.ends)
         low, high = row + self.first, row + self.last + 1
         if self.partial:
             low, high = np.clip(low, least, most), np.clip(high, least, most)
