@@ -273,7 +273,7 @@ def readers_of(source: Source, plan: Plan) -> Readers:
 
 def only_library_code(plan: Plan) -> bool:
     """Whether no function of a user's is called, which may not be fit for several threads."""
-    return all(is_library_code(bound.operation) for bound in plan.outputs.values())
+    return all(is_library_code(bound.operation) for bound in plan.columns_computed.values())
 
 
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:

@@ -22,8 +22,9 @@ from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..windows.spec import Spec, Windows
+from .cells import bound_cell, parts_of
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
-from .plan import Axis, Plan, named_states, partials_schema
+from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT, ROW = "window", "at", "#row"
@@ -78,7 +79,12 @@ def bind(
         If an operation breaks its contract in a trial.
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
-    specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
+    given = [window] if isinstance(window, Spec) else list(window)
+    columns, of_columns = outputs, {}
+    if beside is not None:
+        check_new(columns, beside)
+        outputs, of_columns = parts_of(columns, given)
+    specs, over = windows_of(given, outputs)
     windows = [spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs]
     check_intervals(specs, until)
     ends = end_column(events, until, times)
@@ -87,13 +93,17 @@ def bind(
     if beside is None:
         check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     else:
-        check_beside(outputs, over, windows, [key.type for key in keys], beside)
-    bound = {
-        name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
-        for name, each in outputs.items()
-    }
+        check_beside(windows, [key.type for key in keys])
+
+    def bind_output(name: str, each: Operation) -> BoundAggregate:
+        types = types_in(events, f"{name}={each!r}", each.columns)
+        return BoundAggregate(name, each.at_times(times.duration), types)
+
+    bound = {name: bind_output(name, each) for name, each in outputs.items()}
     for each in bound.values():
         try_laws(each)
+    numbers = {spec: number for number, spec in enumerate(specs)}
+    cells = {name: bound_cell(of, numbers, bind_output(name, columns[name])) for name, of in of_columns.items()}
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(
@@ -119,11 +129,12 @@ def bind(
         longest=most,
         outputs=bound,
         over=over,
+        cells=cells,
         samples={name: each.name for name, each in samples.items()},
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
         partials_schema=partials_schema(stored, named_states(window_inputs, bound), ends is not None),
-        result_schema=result_schema(keys, axis, times, bound, flat=flat),
+        result_schema=result_schema(keys, axis, times, columns_computed(bound, cells), flat=flat),
     )
 
 
@@ -284,20 +295,17 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
             )
 
 
-def check_beside(
-    outputs: Mapping[str, Operation],
-    over: Mapping[str, Sequence[int]],
-    windows: Sequence[Windows],
-    keys: list[pa.DataType],
-    beside: Sequence[str],
-) -> None:
-    """QueryError unless each row of the events, or of another table, has one value of each output, of a new name."""
-    for name, numbers in over.items():
-        if len(numbers) > 1:
-            raise QueryError(
-                f"with_columns({name}={outputs[name]!r}) is over {len(numbers)} kinds of windows, which give an event "
-                f"as many values; expected one kind, or an output for each: {outputs[name]!r}.over(...)"
-            )
+def check_new(outputs: Mapping[str, Operation], beside: Sequence[str]) -> None:
+    """ColumnError or QueryError unless outputs have names that rows do not have yet, each of which is of one column."""
+    for name in beside:
+        if list(beside).count(name) > 1:
+            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
+        if name in outputs:
+            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
+
+
+def check_beside(windows: Sequence[Windows], keys: list[pa.DataType]) -> None:
+    """QueryError unless each row of the events, or of another table, has one window of each kind."""
     for each in windows:
         if each.one_for_each is None or (each.one_for_each == "label" and each.keys_of_their_own(keys) is None):
             why = "which every key has; expected the key columns of their table (by=)"
@@ -309,11 +317,6 @@ def check_beside(
                 f"with_columns() is asked for {windows[0].named} and for {each.named}, which are not of the same rows; "
                 "expected a query for each"
             )
-    for name in beside:
-        if list(beside).count(name) > 1:
-            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
-        if name in outputs:
-            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
 
 
 def windows_of(
@@ -333,7 +336,10 @@ def windows_of(
     for name, operation in outputs.items():
         require_output(name, operation)
         if operation.has_inner_windows:
-            raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
+            raise QueryError(
+                f"{name}={operation!r} has .over(...) inside; expected it on the whole output, or .with_columns(...), "
+                "where one row has several windows"
+            )
         for spec in operation.windows or windows:
             if not isinstance(spec, Spec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"

@@ -26,6 +26,7 @@ from ..columns.ticks import TimeColumn
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
 from ..windows.spec import Windows
+from .cells import Cell, Taken
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
@@ -190,6 +191,8 @@ class Plan:
         The longest life of interval events, in ticks; None for any length.
     over
         The windows of each output, by their numbers on the axis.
+    cells
+        What each column beside rows is made of; nothing where results have rows of their own, with a column an output.
     samples
         For each output over windows with ``min_samples``, the window input that counts its events.
     input_schema, partials_schema, result_schema
@@ -205,6 +208,7 @@ class Plan:
     longest: int | None
     outputs: dict[str, BoundAggregate]
     over: dict[str, tuple[int, ...]]
+    cells: dict[str, Cell]
     samples: dict[str, str]
     null_time: str
     input_schema: pa.Schema
@@ -221,6 +225,11 @@ class Plan:
         """The columns of the events that are read: time, end, keys, ties, inputs of windows and operations."""
         names: list[str] = self.input_schema.names
         return names[:-1] if self.in_rows else names
+
+    @cached_property
+    def columns_computed(self) -> dict[str, BoundAggregate]:
+        """What computes each column of a result, but those of keys and windows."""
+        return columns_computed(self.outputs, self.cells)
 
     @property
     def result_keys(self) -> tuple[str, ...]:
@@ -294,6 +303,12 @@ class Plan:
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
+
+
+def columns_computed(outputs: dict[str, BoundAggregate], cells: Mapping[str, Cell]) -> dict[str, BoundAggregate]:
+    """What computes each column of a result, but those of keys and windows."""
+    made = {name: outputs[of.output] if isinstance(of, Taken) else of.operation for name, of in cells.items()}
+    return made or outputs
 
 
 def in_this_process(plan: Plan) -> Plan:
