@@ -460,5 +460,6 @@ def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:
     """All windows of a query: its own and those of its outputs."""
-    own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
+    parts = [own for output in outputs.values() if isinstance(output, Operation) for own in output.windows_of_parts()]
+    own = [each for windows_of_part in parts for each in windows_of_part]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]

@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .aggregators.contract.operation import Operation
 from .aggregators.durations import Length, fixed, positive, unit_named
 from .aggregators.errors import ColumnError, QueryError, nearest
+from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
 from .runtime.columns.key_codes import plain, plain_type
 from .runtime.columns.ticks import Duration, TimeColumn
@@ -24,6 +27,9 @@ __all__ = ["lookback"]
 
 UNITS = {"day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us"}
 """Units as names of columns have them, as Polars writes them; largest first."""
+
+FEW_EDGES = 1 << 12
+"""The most edges between which frames are made, where lookbacks end at times that are given."""
 
 ONE_UNIT = re.compile(r"\s*(\d+)\s*([a-zA-Z]+)\s*")
 """A duration of one unit, in words."""
@@ -62,9 +68,24 @@ class Lookback:
         if column.null_count:
             raise ColumnError(f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time")
         ticks = times.ticks(plain(column, kind))
-        starts = [times.bounds(ticks - times.length(size, "lookback()")) for size in self.sizes]
-        how = ("at", tuple(by), "at", None, self.closed, "emit", rows)
-        return tuple(FromAnchors(labels.append_column(start, each), start, *how) for each in starts)
+        starts = [ticks - times.length(size, "lookback()") for size in self.sizes]
+        how = ("at", tuple(by), "at", None, self.closed, "emit", rows, *self.edges(ticks, starts))
+        tables = (labels.append_column(start, times.bounds(each)) for each in starts)
+        return tuple(FromAnchors(table, start, *how) for table in tables)
+
+    def edges(self, ticks: Ints, starts: Sequence[Ints]) -> tuple[Ints, bool]:
+        """Where windows from some ticks on, up to others, cut the axis, and whether at every tick between two edges.
+
+        So they do where they are many: frames would hardly have two events of a key.
+        """
+        begins = [each + (self.closed in ("right", "neither")) for each in starts]
+        stop = ticks + (self.closed in ("right", "both"))
+        found = np.unique(np.concatenate([stop[:FEW_EDGES], *(each[:FEW_EDGES] for each in begins)]))
+        if len(ticks) and len(found) <= FEW_EDGES < len(ticks):
+            found = np.unique(np.concatenate([stop, *begins]))
+        if len(found) <= FEW_EDGES:
+            return found, False
+        return np.array([min(map(np.min, begins)), stop.max()]), True
 
 
 def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookback:
@@ -142,13 +163,13 @@ def before(size: Duration) -> tuple[Any, Any]:
 
 
 def outputs_over(lookback: Lookback, windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> dict[str, Operation]:
-    """Each output over each window of a lookback, under names of their own."""
+    """Each output over each window of a lookback, under names of their own; those with their own windows as they are."""
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
         own = {name: output}
-        if not output.windows:
+        if not all(output.windows_of_parts()):
             over = zip(lookback.suffixes, windows, strict=True)
-            own = {f"{name}_{suffix}": output.over(window) for suffix, window in over}
+            own = {f"{name}_{suffix}": output.with_windows(lambda own, each=each: own or (each,)) for suffix, each in over}
         for new in own:
             if new in found:
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")

@@ -172,6 +172,12 @@ class Operation(Operators, ABC):
         inner = {name: _each(value, lambda part: part.with_windows(change)) for name, value in self._made_of().items()}
         return self.changed(**inner)
 
+    def windows_of_parts(self) -> list[tuple[Any, ...]]:
+        """The windows of this operation, or of each of its parts where these have windows of their own."""
+        if not self.has_inner_windows:
+            return [self.windows]
+        return [windows for part in self._parts() for windows in part.windows_of_parts()]
+
     def is_alike(self, other: Operation) -> bool:
         """Whether another operation is known to compute the same, over whatever windows."""
         return _alike(self.changed(windows=()), other.changed(windows=()))

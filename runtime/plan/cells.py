@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import QueryError
+from ...aggregators.states.large import one_array
 from .window_inputs import own_name
 
 
@@ -82,5 +83,7 @@ def values_of(cell: Cell, taken: Callable[[Taken], pa.Array]) -> pa.Array:
     """The values of a cell of bound operations, made of those that ``taken`` gives."""
     if isinstance(cell, Taken):
         return taken(cell)
-    joined: pa.Array = cell.operation.joined({name: values_of(part, taken) for name, part in cell.parts.items()})
+    joined: pa.Array = cell.operation.joined(
+        {name: one_array(values_of(part, taken)) for name, part in cell.parts.items()}
+    )
     return joined

@@ -39,7 +39,7 @@ class Axis:
 
     With several kinds of windows, frames are cut wherever any kind cuts them: the number of a shared frame is the sum
     of the numbers of each kind, which changes exactly where one of these does, because none ever falls. Each kind finds
-    its own frames by the first event of every partial.
+    its own frames by the first event of every partial. Where all kinds cut the same frames, these are as they are.
     """
 
     windows: tuple[Windows, ...]
@@ -59,10 +59,15 @@ class Axis:
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property
+    def alike(self) -> bool:
+        """Whether all kinds cut the same frames, of the same events."""
+        return all(self.windows[0].cuts_as(each) for each in self.windows[1:])
+
+    @cached_property
     def window_inputs(self) -> tuple[str, ...]:
         """What the windows need of every partial."""
         window_inputs = {name for each in self.windows for name in each.window_inputs}
-        if len(self.windows) > 1:
+        if not self.alike:
             window_inputs |= {"first", *(["rank"] if self.unit == "rows" else [])}
         if self.intervals:
             window_inputs |= {"first", "until"}
@@ -117,6 +122,10 @@ class Axis:
             return ranks, None
         frames, inside = self.windows[0].frames(ticks, ranks)
         for each in self.windows[1:]:
+            if self.alike:  # which only looks whether windows leave the range of their bounds
+                some = np.array(edges(ticks) if len(ticks) else [], np.int64)
+                each.frames(some, None if ranks is None else ranks[: len(some)])
+                continue
             more, also = each.frames(ticks, ranks)
             if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= 1 << 62:
                 raise ColumnError(
@@ -129,14 +138,14 @@ class Axis:
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""
-        return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+        return self.windows[0].frames_unchecked(ticks) if self.alike else self.frames(ticks, None)[0]
 
     def views(self, view: PartialsView) -> list[PartialsView]:
         """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
         if self.intervals:
             return [view for _ in self.windows]
-        views = [view]
-        if len(self.windows) > 1 or self.beside == "event":
+        views = [view for _ in self.windows]
+        if not self.alike or (len(self.windows) == 1 and self.beside == "event"):
             inputs = view.window_inputs
             # Where a single kind has no use for them, its frames are ticks, or row numbers.
             ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
@@ -150,7 +159,12 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
+        for at, (each, own) in enumerate(zip(self.windows, views, strict=True)):
+            if at and self.alike and each.same_rows(self.windows[0]) and each.window_ids(own) is None:
+                views[at] = views[0]  # the same one, which all of them look into
+            else:
+                views[at] = replace(own, ids=each.window_ids(own), given=each.rows_given(own))
+        return views
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""

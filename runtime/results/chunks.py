@@ -100,7 +100,8 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
 def _part(
     merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
 ) -> Chunk:
-    parts = [view.part(keys, rows, within) for view in views]
+    made = {id(view): view.part(keys, rows, within) for view in views}
+    parts = [made[id(view)] for view in views]
     part = Partials(merged.plan, merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts)
     return Chunk(part, parts)
 
@@ -165,7 +166,9 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts = views[0].starts
     total = np.zeros(len(starts))
     for windows, view in zip(plan.axis.windows, views, strict=True):
-        if view.ids is not None:
+        if view.given is not None:
+            total += view.given.counts
+        elif view.ids is not None:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
         else:
             total += view.ends - starts
@@ -177,7 +180,10 @@ def most_windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts, ends = views[0].starts, views[0].ends
     total = np.zeros(len(starts))
     for view in views:
-        total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
+        if view.given is not None:
+            total += view.given.counts
+        else:
+            total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
     return total
 
 

@@ -164,6 +164,9 @@ class AroundRows(Windows):
     def row_span(self) -> tuple[int, int]:
         return max(-self.first, 0), max(self.last, 0)
 
+    def cuts_as(self, other: Windows) -> bool:
+        return isinstance(other, AroundRows)
+
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
@@ -213,6 +216,9 @@ class AroundTime(Windows):
     @property
     def tick_span(self) -> tuple[int, int]:
         return max(-self.start, 0), max(self.end, 0)
+
+    def cuts_as(self, other: Windows) -> bool:
+        return isinstance(other, AroundTime)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         overflow_guard(ticks, 1 - min(self.start, 0), 1 + max(self.end, 0), self.time)

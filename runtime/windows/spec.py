@@ -16,7 +16,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
-from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.partials_view import GivenRows, PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
 
 Closed: TypeAlias = Literal["left", "right"]
@@ -207,6 +207,23 @@ class Windows(ABC):
         where it is another table, the numbers of its rows as ``of``.
         """
         return None
+
+    def cuts_as(self, other: Windows) -> bool:
+        """Whether another kind has the same frames, and neither leaves out an event that the other has."""
+        return False
+
+    def rows_given(self, view: PartialsView) -> GivenRows | None:
+        """The rows of another table that windows are for, by the keys of partials; None where there is none."""
+        return None
+
+    def same_rows(self, other: Windows) -> bool:
+        """Whether another kind has the same :meth:`rows_given`."""
+        return False
+
+    @property
+    def before_all(self) -> int:
+        """The frame of partials without events, for keys that windows bring themselves."""
+        return -1
 
     @property
     def tick_span(self) -> tuple[int, int] | None:
