@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
+import pyarrow as pa
+
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
@@ -285,15 +287,22 @@ class Windowed(Described, Generic[Result]):
         {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
         """
         require_names(unnamed, "with_columns")
+        engine, query, rows = self._bound_beside(outputs)
+        if query.axis.beside == "step":
+            return cast(Result, engine.run(query, self.events.run_options))
+        return cast(Result, engine.beside(query, self.events.run_options, rows))
+
+    def _bound_beside(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan, Sequence[str] | pa.Table]:
+        """The query bound to its events, the engine of these, and the rows that results are beside."""
         windows = windows_in(self.windows, outputs)
         tables = [each for each in windows if isinstance(each, FromAnchors)]
         if any(each.rows != tables[0].rows for each in tables):
             raise QueryError("with_columns() is asked for windows from several tables; expected a query for each")
         labels = tables[0].rows() if tables else None
-        own = self.events.engine.schema([]).names
-        engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
-        rows = own if labels is None else labels
-        return cast(Result, engine.beside(query, self.events.run_options, rows))
+        own = [] if self.lookback and self.lookback.every else self.events.engine.schema([]).names
+        beside = own if labels is None else labels.column_names
+        engine, query = self._bound(outputs, beside=beside)
+        return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -314,7 +323,10 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._bound(outputs, explained=True)
+        if self.lookback is not None and outputs:
+            engine, query, _ = self._bound_beside(outputs)
+        else:
+            engine, query = self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -397,7 +409,7 @@ class Windowed(Described, Generic[Result]):
         for name, output in outputs.items():
             require_output(name, output)
         if self.lookback is not None:
-            outputs = outputs_over(self.lookback, self.windows, outputs)
+            outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
         engine = of.engine
         if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
             engine, outputs = computed(engine, outputs)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .aggregators.contract.operation import Operation
-from .aggregators.durations import Length, fixed, positive, unit_named
+from .aggregators.durations import Length, positive, unit_named, written
 from .aggregators.errors import ColumnError, QueryError, nearest
 from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
@@ -20,12 +20,17 @@ from .runtime.columns.ticks import Duration, TimeColumn
 from .runtime.local import LocalEngine
 from .runtime.plan.window_inputs import own_name
 from .runtime.windows.around import around
+from .runtime.windows.calendar import months, reach_of
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import BOUNDS, Bounds, Spec, one_of
+from .runtime.windows.stepped import SteppedBack
 
 __all__ = ["lookback"]
 
-UNITS = {"day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us"}
+UNITS = {
+    "year": "y", "quarter": "q", "month": "mo",
+    "day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us",
+}  # fmt: skip
 """Units as names of columns have them, as Polars writes them; largest first."""
 
 FEW_EDGES = 1 << 12
@@ -41,10 +46,13 @@ class Lookback:
 
     sizes: tuple[Duration, ...]
     at: Labels | None
+    every: Duration | None
     closed: str
+    timezone: str | None
 
     def __str__(self) -> str:
         where = "each event" if self.at is None else "each row of another table"
+        where = where if self.every is None else f"every {self.every}"
         return f"{', '.join(map(str, self.sizes))} up to {where}"
 
     @property
@@ -54,9 +62,14 @@ class Lookback:
 
     def windows(self, by: Sequence[str]) -> tuple[Spec, ...]:
         """The windows of each size, for events with some key columns."""
+        closed: Any = self.closed
+        if self.every is not None:
+            every, zone = self.every, self.timezone
+            return tuple(SteppedBack(size, self.sizes, every, closed, zone) for size in self.sizes)
         if self.at is None:
-            closed: Any = self.closed
-            return tuple(around(time=before(size), closed=closed) for size in self.sizes)
+            zero: Any = 0 if isinstance(written(self.sizes[0], "lookback()"), int) else datetime.timedelta(0)
+            pairs = ((before(size), zero) for size in self.sizes)
+            return tuple(around(time=pair, closed=closed, timezone=self.timezone) for pair in pairs)
         names = [*by, "at"]
         source = LocalEngine(self.at.source).with_fields(names).source
         for name in names:
@@ -68,7 +81,7 @@ class Lookback:
         if column.null_count:
             raise ColumnError(f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time")
         ticks = times.ticks(plain(column, kind))
-        starts = [ticks - times.length(size, "lookback()") for size in self.sizes]
+        starts = [reach_of(times, size, "lookback()", self.timezone).back().of(ticks) for size in self.sizes]
         how = ("at", tuple(by), "at", None, self.closed, "emit", rows, *self.edges(ticks, starts))
         tables = (labels.append_column(start, times.bounds(each)) for each in starts)
         return tuple(FromAnchors(table, start, *how) for table in tables)
@@ -88,22 +101,35 @@ class Lookback:
         return np.array([min(map(np.min, begins)), stop.max()]), True
 
 
-def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookback:
+def lookback(
+    *sizes: Duration,
+    at: Any = None,
+    every: Duration | None = None,
+    closed: Bounds = "left",
+    timezone: str | None = None,
+) -> Lookback:
     """Windows of several sizes that end at each event, or at given times: one row each, with a column for each size.
 
     ``.window(ff.lookback(...))`` gives what ``.with_columns`` does, also by ``.aggregate``: the events, or the rows of
-    ``at``, with all their columns and in their order. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on;
-    one with windows of its own, by ``.over(...)``, keeps its name. Windows without an event are there, too.
+    ``at``, with all their columns and in their order. With ``every`` it gives a row for each key and step of time: the
+    keys, ``at``, the outputs. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on. One with windows of its
+    own, which may be a size, keeps its name: ``ff.Sum("x").over("1 hour") / ff.Sum("x").over("7 days")``. Windows
+    without an event are there, too.
 
     Parameters
     ----------
     *sizes
-        How far windows look back, such as ``"1 hour"``: of fixed length.
+        How far windows look back, such as ``"1 hour"`` or ``"1 month"``. A day is 24 hours; months, quarters and years
+        go by the calendar, back to the same day of another month, or its last one.
     at
         A table with the key columns of the events, under their names, and a column ``at``, of the type of their time:
         anything that speaks Arrow, or a Spark DataFrame, which is collected. None: each event.
+    every
+        A step, such as ``"1 hour"``: windows end at each one, as long as the longest has an event of the key.
     closed
         Which ends belong to a window. ``"left"`` leaves out what is at the time itself, ``"both"`` takes it in.
+    timezone
+        The zone of months, and of days and weeks of ``every``, as for :func:`sliding`.
 
     Raises
     ------
@@ -119,19 +145,31 @@ def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookb
     >>> labels = pa.table({"id": ["b", "a"], "at": [10, 2]})
     >>> events.window(ff.lookback(5, at=labels)).aggregate(n=ff.Count()).to_pydict()
     {'id': ['b', 'a'], 'at': [10, 2], 'n_5': [2, 1]}
+    >>> events.window(ff.lookback(4, 8, every=4)).aggregate(n=ff.Count()).to_pydict()
+    {'at': [4, 8, 12, 16], 'n_4': [1, 1, 1, 0], 'n_8': [1, 2, 2, 1]}
     """
     if not sizes:
         raise QueryError("lookback() is given no size; expected some, such as ff.lookback('1 hour', '7 days')")
     for size in sizes:
-        positive(size, "lookback()")
-        if isinstance(size, int) and size <= 0:
-            raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
+        check_size(size)
     one_of("closed", closed, BOUNDS)
-    found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), closed)
+    if every is not None:
+        if at is not None:
+            raise QueryError("lookback() is given both at= and every=; expected one of them")
+        positive(every, "every")
+    found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), every, closed, timezone)
     for name in found.suffixes:
         if found.suffixes.count(name) > 1:
             raise QueryError(f"lookback() has {name!r} twice; expected sizes that differ")
     return found
+
+
+def check_size(size: Any) -> None:
+    """QueryError unless a size is above zero, and of months or of other units, as far as is known."""
+    positive(size, "lookback()", calendar=True)
+    months(size, "lookback()")
+    if isinstance(size, int) and size <= 0:
+        raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
 
 
 def suffix(size: Duration) -> str:
@@ -139,39 +177,68 @@ def suffix(size: Duration) -> str:
 
     >>> suffix("7 days"), suffix("24 hours"), suffix("90min"), suffix(5), suffix(datetime.timedelta(hours=36))
     ('7d', '24h', '90m', '5', '36h')
+    >>> suffix("1 month"), suffix("2 years"), suffix("1 year 6 months")
+    ('1mo', '2y', '18mo')
     """
-    length = fixed(size, "lookback()")
+    length = written(size, "lookback()")
     if not isinstance(length, Length):
         return str(length)
     word = ONE_UNIT.fullmatch(size) if isinstance(size, str) else None
     if word is not None and unit_named(word[2]) in UNITS:
         return word[1] + UNITS[unit_named(word[2])]
+    if length.calendar:
+        return f"{length.months}{UNITS['month']}"
     micros = [86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1]
-    ticks, unit = next(each for each in zip(micros, UNITS.values(), strict=True) if length.microseconds % each[0] == 0)
+    units = list(UNITS.values())[-len(micros) :]
+    ticks, unit = next(each for each in zip(micros, units, strict=True) if length.microseconds % each[0] == 0)
     return f"{length.microseconds // ticks}{unit}"
 
 
-def before(size: Duration) -> tuple[Any, Any]:
-    """A size before an event, and the event itself, as :func:`~framefold.around` takes them."""
-    length = fixed(size, "lookback()")
+def before(size: Duration) -> Any:
+    """A size before an event, as :func:`~framefold.around` takes it."""
+    length = written(size, "lookback()")
     if not isinstance(length, Length):
-        return -length, 0
-    none = datetime.timedelta(0)
+        return -length
     if isinstance(size, str) and ONE_UNIT.fullmatch(size):
-        return f"-{size.strip()}", none
-    return -datetime.timedelta(microseconds=length.microseconds), none
+        return f"-{size.strip()}"
+    return f"-{length.months} months" if length.calendar else -datetime.timedelta(microseconds=length.microseconds)
 
 
-def outputs_over(lookback: Lookback, windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> dict[str, Operation]:
-    """Each output over each window of a lookback, under names of their own; those with their own windows as they are."""
+def outputs_over(
+    lookback: Lookback, windows: Sequence[Spec], by: Sequence[str], outputs: Mapping[str, Operation]
+) -> dict[str, Operation]:
+    """Each output over each window of a lookback, under names of their own; those with their own windows as they are.
+
+    A size as a window of its own is another window of the lookback.
+    """
+    known = {written(size, "lookback()"): size for size in lookback.sizes}
+    parts = [own for output in outputs.values() for windows_of in output.windows_of_parts() for own in windows_of]
+    for size in (own for own in parts if is_size(own)):
+        check_size(size)
+        known.setdefault(written(size, "lookback()"), size)
+    if len(known) > len(lookback.sizes):
+        windows = replace(lookback, sizes=tuple(known.values())).windows(by)
+    of_size = dict(zip(known, windows, strict=True))
+
+    def by_size(own: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(of_size[written(each, "lookback()")] if is_size(each) else each for each in own)
+
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
+        output = output.with_windows(by_size)
         own = {name: output}
         if not all(output.windows_of_parts()):
-            over = zip(lookback.suffixes, windows, strict=True)
-            own = {f"{name}_{suffix}": output.with_windows(lambda own, each=each: own or (each,)) for suffix, each in over}
+            own = {
+                f"{name}_{word}": output.with_windows(lambda own, each=each: own or (each,))
+                for word, each in zip(lookback.suffixes, windows, strict=False)
+            }
         for new in own:
             if new in found:
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
+
+
+def is_size(window: Any) -> bool:
+    """Whether a window is a duration."""
+    return isinstance(window, (str, int, datetime.timedelta)) and not isinstance(window, bool)

@@ -94,6 +94,8 @@ def bind(
         check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     else:
         check_beside(windows, [key.type for key in keys])
+        if windows[0].one_for_each == "step":
+            check_names(list(columns), by, (), True)
 
     def bind_output(name: str, each: Operation) -> BoundAggregate:
         types = types_in(events, f"{name}={each!r}", each.columns)
@@ -226,13 +228,16 @@ def result_schema(
     Beside events it has the outputs; beside labels these, and the number of each one's label before them.
     """
     values = [pa.field(name, operation.result) for name, operation in outputs.items()]
+    columns = [pa.field(key.name, values_type(key.type)) for key in keys]
+    if axis.beside == "step":
+        return pa.schema([*columns, pa.field(AT, times.bound_type), *values])
     if axis.beside is not None:
         rows = [pa.field(own_name(ROW, outputs), pa.int64(), False)] if axis.beside == "label" else []
         return pa.schema([*rows, *values])
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     return pa.schema(
         [
-            *(pa.field(key.name, values_type(key.type)) for key in keys),
+            *columns,
             *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]),
             *([pa.field(AT, times.bound_type)] if axis.stamped else []),
             *values,

@@ -45,8 +45,10 @@ class Axis:
     windows: tuple[Windows, ...]
     intervals: bool = False
     in_order: bool = False
-    beside: Literal["event", "label"] | None = None
-    """What results are beside, row by row: the events, or the table that windows are from; None: rows of their own."""
+    beside: Literal["event", "label", "step"] | None = None
+    """What results are beside, row by row: the events, the table that windows are from, or steps of time for each key.
+
+    None: rows of their own."""
 
     @property
     def each_row(self) -> bool:
@@ -160,7 +162,7 @@ class Axis:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
         for at, (each, own) in enumerate(zip(self.windows, views, strict=True)):
-            if at and self.alike and each.same_rows(self.windows[0]) and each.window_ids(own) is None:
+            if at and self.alike and each.same_rows(self.windows[0]):
                 views[at] = views[0]  # the same one, which all of them look into
             else:
                 views[at] = replace(own, ids=each.window_ids(own), given=each.rows_given(own))
@@ -248,7 +250,7 @@ class Plan:
     @property
     def result_keys(self) -> tuple[str, ...]:
         """The key columns of a result, its first ones: none where it is beside rows that have them."""
-        return self.by if self.axis.beside is None else ()
+        return self.by if self.axis.beside in (None, "step") else ()
 
     @property
     def rank(self) -> str:

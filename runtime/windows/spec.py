@@ -200,8 +200,10 @@ class Windows(ABC):
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
     @property
-    def one_for_each(self) -> Literal["event", "label"] | None:
+    def one_for_each(self) -> Literal["event", "label", "step"] | None:
         """What has at most one window for each row: the events, or another table; None: neither.
+
+        ``"step"``: windows of several kinds have the same keys and times ``at``, in the same order.
 
         Where it is events, :meth:`ranges` have a row of the window's event, or of others of its frame, as ``row``;
         where it is another table, the numbers of its rows as ``of``.

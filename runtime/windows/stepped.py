@@ -1,0 +1,116 @@
+"""Windows that look back from the steps of a grid, one for each key at each step that the longest of them reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ...aggregators.states.arrays import Bools, Ints
+from ..columns.ticks import Duration, TimeColumn, overflow_guard
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.window_ranges import Ranges, ranges_by_id
+from .calendar import Reach, reach_of
+from .grid import Grid, grid
+from .spec import Spec, TypeOf, Windows
+
+
+@dataclass(frozen=True)
+class SteppedBack(Spec):
+    """Windows of one size that end at each step, of the sizes of a lookback; made by ``framefold.lookback``."""
+
+    size: Duration
+    sizes: tuple[Duration, ...]
+    every: Duration
+    closed: str
+    timezone: str | None
+
+    def __str__(self) -> str:
+        return f"{self.size} up to every {self.every}"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Stepped:
+        steps = grid(time, self.every, "every", 0, self.timezone)
+        backs = [reach_of(time, size, "lookback()", self.timezone).back() for size in self.sizes]
+        fixed = steps.calendar is None and self.closed in ("left", "right")
+        return Stepped(
+            time=time, back=backs[self.sizes.index(self.size)], longest=min(backs, key=lambda back: back.least),
+            steps=steps, closed=self.closed,
+            by_step=fixed and all(back.calendar is None and back.ticks % steps.every == 0 for back in backs),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepped(Windows):
+    """Windows that look back from steps, in ticks: a frame a step where all sizes are whole steps, else a frame a time.
+
+    ``back`` is the size, as a negative reach, and ``longest`` that of the longest of the lookback.
+    """
+
+    back: Reach
+    longest: Reach
+    steps: Grid
+    closed: str
+    by_step: bool
+    stamp: str = "own"
+
+    @property
+    def one_for_each(self) -> Literal["step"]:
+        return "step"
+
+    @cached_property
+    def _shifts(self) -> tuple[int, int]:
+        """The first tick of a window from its start on, and the first one after it from its end on."""
+        return int(self.closed in ("right", "neither")), int(self.closed in ("right", "both"))
+
+    def cuts_as(self, other: Windows) -> bool:
+        return self.same_rows(other)
+
+    def same_rows(self, other: Windows) -> bool:
+        return isinstance(other, Stepped) and (self.steps, self.longest, self.closed, self.by_step) == (
+            other.steps, other.longest, other.closed, other.by_step
+        )  # fmt: skip
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
+        far = self.steps.most_ticks + 1 - self.longest.least
+        overflow_guard(ticks, far, far, self.time)
+        return (self.steps.numbers(ticks - self._shifts[1]) if self.by_step else ticks), None
+
+    def window_ids(self, partials: PartialsView) -> WindowIds:
+        """The first and the last step whose longest window has each row."""
+        rows, (begin, stop) = partials.frames, self._shifts
+        if self.by_step:
+            return WindowIds(rows + 1, rows - self.longest.ticks // self.steps.every)
+        first = self.steps.numbers(rows - stop) + 1
+        low, high = first - 1, self.steps.numbers(rows - self.longest.least + 1) + 1
+        while (high - low > 1).any():  # the last step from which the window reaches back to the row
+            middle = (low + high) // 2
+            reached = self.longest.of(self.steps.begins(middle)) + begin <= rows
+            low, high = np.where(reached, middle, low), np.where(reached, high, middle)
+        return WindowIds(first, low)
+
+    def ranges(self, partials: PartialsView) -> Ranges:
+        found = ranges_by_id(self.describe(), partials, *(partials.ids or self.window_ids(partials)))
+        at = self.steps.begins(found.number)
+        key = partials.key[found.row]
+        ranges = Ranges(*self._rows(partials, key, at, self.back), found.row, self.back.of(at), at, at)
+        if self.longest.calendar is None:
+            return ranges
+        low, high = self._rows(partials, key, at, self.longest)  # days of short months are looked back to by several
+        return ranges.where(low < high)
+
+    def _rows(self, partials: PartialsView, key: Ints, at: Ints, back: Reach) -> tuple[Ints, Ints]:
+        """The rows of windows that look back from some times."""
+        begin, stop = back.of(at) + self._shifts[0], at + self._shifts[1]
+        if self.by_step:
+            begin, stop = (self.steps.numbers(each) for each in (back.of(at), at))
+        low, high = partials.locate(key, begin), partials.locate(key, stop)
+        return low, np.maximum(low, high)
+
+    def describe(self) -> str:
+        size = self.back.words(self.time).removeprefix("-")
+        return f"{size} up to every {self.steps.length(self.time)}{self.steps.in_zone}, closed={self.closed!r}"
+
+    def describe_frames(self) -> str:
+        return f"one frame every {self.steps.length(self.time)}" if self.by_step else super().describe_frames()
