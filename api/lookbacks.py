@@ -211,17 +211,17 @@ def outputs_over(
 
     A size as a window of its own is another window of the lookback.
     """
-    known = {written(size, "lookback()"): size for size in lookback.sizes}
+    known = dict(zip(lookback.suffixes, lookback.sizes, strict=True))
     parts = [own for output in outputs.values() for windows_of in output.windows_of_parts() for own in windows_of]
-    for size in (own for own in parts if is_size(own)):
+    for size in (own for own in parts if not isinstance(own, Spec)):
         check_size(size)
-        known.setdefault(written(size, "lookback()"), size)
+        known.setdefault(suffix(size), size)
     if len(known) > len(lookback.sizes):
         windows = replace(lookback, sizes=tuple(known.values())).windows(by)
     of_size = dict(zip(known, windows, strict=True))
 
     def by_size(own: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(of_size[written(each, "lookback()")] if is_size(each) else each for each in own)
+        return tuple(each if isinstance(each, Spec) else of_size[suffix(each)] for each in own)
 
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
@@ -237,8 +237,3 @@ def outputs_over(
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
-
-
-def is_size(window: Any) -> bool:
-    """Whether a window is a duration."""
-    return isinstance(window, (str, int, datetime.timedelta)) and not isinstance(window, bool)
