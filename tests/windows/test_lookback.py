@@ -115,8 +115,8 @@ def test_what_is_refused() -> None:
         events.window(ff.lookback(1, every=0)).aggregate(n=ff.Count())
     with pytest.raises(ff.DurationError, match="time is '-1 month', but the time 't' is an integer"):
         events.window(ff.lookback("1 month"))
+    zoned = ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
     with pytest.raises(ff.QueryError, match="timezone is 'Mars'"):
-        zoned = ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
         zoned.window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count())
     with pytest.raises(ff.QueryError, match="closed is 'all'; expected"):
         ff.lookback(1, closed="all")  # type: ignore[arg-type]
