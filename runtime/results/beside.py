@@ -34,7 +34,7 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
     if plan.axis.beside == "step":
         (first, *_), rows = kinds, [numbers(len(each.row)) for each in kinds]
         assert first.at is not None
-        columns = keys_of(chunk, first.row)
+        columns = chunk.keys_of(first.row)
         columns.append(plan.times.bounds(first.at))
     elif plan.axis.beside == "label":
         labels, rows = labels_of(kinds)
@@ -49,16 +49,6 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
     }
     columns += [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
-
-
-def keys_of(chunk: Chunk, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
-    """The keys of some partials, as a result has them."""
-    plan, partials = chunk.plan, chunk.partials
-    columns = [one_array(column) for column in partials.table.columns[: len(plan.by)]]
-    if not (len(rows) == len(partials) and are_numbers(rows)):
-        columns = [take(column, pa.array(rows)) for column in columns]
-    types = plan.result_schema.types
-    return [fitting(plan.values_of_key(at, column), types[at]) for at, column in enumerate(columns)]
 
 
 def labels_of(kinds: list[Ranges | Coverage]) -> tuple[Ints, list[Ints]]:

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators import loops
+from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Floats, Ints
-from ...aggregators.states.large import take
+from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
 from ..columns.key_codes import one_array
@@ -38,6 +39,14 @@ class Chunk(NamedTuple):
     def plan(self) -> Plan:
         """The plan of the partials."""
         return self.partials.plan
+
+    def keys_of(self, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
+        """The keys of some partials, as a result has them."""
+        columns = [one_array(column) for column in self.partials.table.columns[: len(self.plan.by)]]
+        if not (len(rows) == len(self.partials) and are_numbers(rows)):
+            columns = [take(column, pa.array(rows)) for column in columns]
+        types = self.plan.result_schema.types
+        return [fitting(self.plan.values_of_key(at, column), types[at]) for at, column in enumerate(columns)]
 
 
 def views_of(merged: Partials) -> list[PartialsView]:

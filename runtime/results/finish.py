@@ -28,7 +28,7 @@ from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
-from .beside import beside, keys_of
+from .beside import beside
 from .chunks import Chunk, chunks
 from .in_runs import finished_in_runs
 from .layout import lay_out, spread
@@ -172,7 +172,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = keys_of(chunk, rows.row)
+    columns = chunk.keys_of(rows.row)
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
