@@ -323,10 +323,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        if self.lookback is not None and outputs:
-            engine, query, _ = self._bound_beside(outputs)
-        else:
-            engine, query = self._bound(outputs, explained=True)
+        engine, query = self._query(outputs) if outputs else self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -369,7 +366,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream, or the windows are none along the time line.
         """
         require_stream(self.events, "latest() is asked for events that are no stream, which has no now")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).latest(query, self.events.run_options))
 
     def late(self, /, **outputs: Operation) -> Result:
@@ -384,7 +381,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream: then none is late.
         """
         require_stream(self.events, "late() is asked for events that are no stream, of which none is late")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
     def still_open(self, checkpoint: str | os.PathLike[str], /, **outputs: Operation) -> Result:
@@ -396,8 +393,12 @@ class Windowed(Described, Generic[Result]):
         QueryError or EngineError if the events are no stream, or there is no checkpoint of this query.
         """
         require_stream(self.events, "still_open() is asked for events that are no stream")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
+
+    def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+        """The query of :meth:`aggregate` bound to its events, and the engine of these."""
+        return self._bound(outputs) if self.lookback is None else self._bound_beside(outputs)[:2]
 
     def _bound(
         self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None

@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def lookback(
     ``at``, with all their columns and in their order. With ``every`` it gives a row for each key and step of time: the
     keys, ``at``, the outputs. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on. One with windows of its
     own, which may be a size, keeps its name: ``ff.Sum("x").over("1 hour") / ff.Sum("x").over("7 days")``. Windows
-    without an event are there, too.
+    without an event are there, too. Streams have those with ``every``, also in ``.latest(...)``.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def outputs_over(
         own = {name: output}
         if not all(output.windows_of_parts()):
             own = {
-                f"{name}_{word}": output.with_windows(lambda own, each=each: own or (each,))
+                f"{name}_{word}": output.with_windows(partial(or_else, each))
                 for word, each in zip(lookback.suffixes, windows, strict=False)
             }
         for new in own:
@@ -237,3 +238,8 @@ def outputs_over(
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
+
+
+def or_else(windows: Spec, own: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Windows of their own, or others where there are none."""
+    return own or (windows,)

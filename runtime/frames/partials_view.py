@@ -159,7 +159,8 @@ class PartialsView:
         found = self._places if of is None else places_of(self.key, len(self.starts), of)
         if found is not None:
             packed, least, size = found
-            return np.searchsorted(packed, keys * size + (positions - least).clip(0, size - 1)).astype(np.int64)
+            wanted = keys * size + (positions - least).clip(0, size - 1)
+            return np.searchsorted(packed, wanted).astype(np.int64, copy=False)
         rows = self.frames if of is None else of
         numbers, size = span(np.concatenate([rows, positions]))
         together, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))

@@ -22,7 +22,7 @@ from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..windows.spec import Spec, Windows
-from .cells import bound_cell, parts_of
+from .cells import Cell, bound_cell, parts_of
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
@@ -80,7 +80,7 @@ def bind(
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
     given = [window] if isinstance(window, Spec) else list(window)
-    columns, of_columns = outputs, {}
+    columns, of_columns = outputs, dict[str, Cell]()
     if beside is not None:
         check_new(columns, beside)
         outputs, of_columns = parts_of(columns, given)

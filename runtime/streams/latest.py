@@ -77,7 +77,7 @@ class LatestShard(Shard):
 
     @property
     def _windows(self) -> NumberedWindows:
-        (windows,) = self.plan.axis.windows
+        windows, *_ = self.plan.axis.windows  # others have the same numbers
         assert isinstance(windows, NumberedWindows)
         return windows
 
@@ -109,7 +109,7 @@ def has(ids: WindowIds, number: int) -> Bools:
 def why_not_latest(plan: Plan) -> str | None:
     """Why a stream cannot give the window that ends now, in words; None where it can."""
     windows = plan.axis.windows
-    if len(windows) > 1 or not isinstance(windows[0], NumberedWindows):
+    if not plan.axis.alike or not isinstance(windows[0], NumberedWindows):
         named = ", ".join(each.named for each in windows)
         return f"there are {named}, and one kind of windows whose times the clock knows is expected, as ff.sliding"
     if windows[0].left_out is not None:

@@ -337,16 +337,13 @@ class Calendar:
 
     def moved(self, ticks: Ints, months: int) -> Ints:
         """The ticks some months later: at the same time of day, on the same day, or the last one of a shorter month."""
-        local, clock = ticks, 0
-        if not pa.types.is_date(self.time.type):
-            local, clock = np.divmod(self._local(ticks), DAY)
+        dates = pa.types.is_date(self.time.type)
+        local, clock = (ticks, np.zeros_like(ticks)) if dates else np.divmod(self._local(ticks), DAY)
         month = local.astype("datetime64[D]").astype("datetime64[M]")
         day = local - month.astype("datetime64[D]").astype(np.int64)
         first, beyond = ((month + later).astype("datetime64[D]").astype(np.int64) for later in (months, months + 1))
-        days = first + np.minimum(day, beyond - first - 1)
-        if pa.types.is_date(self.time.type):
-            return days
-        return self._instants(days * DAY + clock)
+        days: Ints = first + np.minimum(day, beyond - first - 1)
+        return days if dates else self._instants(days * DAY + clock)
 
     def length(self, units: int) -> str:
         """Some months or days, in words."""

@@ -14,6 +14,7 @@ from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
 from .calendar import Reach, reach_of
 from .grid import Grid, grid
+from .numbered import NumberedWindows
 from .spec import Spec, TypeOf, Windows
 
 
@@ -42,7 +43,7 @@ class SteppedBack(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stepped(Windows):
+class Stepped(NumberedWindows):
     """Windows that look back from steps, in ticks: a frame a step where all sizes are whole steps, else a frame a time.
 
     ``back`` is the size, as a negative reach, and ``longest`` that of the longest of the lookback.
@@ -51,7 +52,6 @@ class Stepped(Windows):
     back: Reach
     longest: Reach
     steps: Grid
-    closed: str
     by_step: bool
     stamp: str = "own"
 
@@ -60,9 +60,18 @@ class Stepped(Windows):
         return "step"
 
     @cached_property
-    def _shifts(self) -> tuple[int, int]:
-        """The first tick of a window from its start on, and the first one after it from its end on."""
-        return int(self.closed in ("right", "neither")), int(self.closed in ("right", "both"))
+    def _shift(self) -> int:
+        return int(self.closed in ("right", "both"))
+
+    @property
+    def closes_at_end(self) -> bool:
+        return False
+
+    def closed_by(self, tick: int) -> int:
+        return int(self.steps.numbers(np.array([tick - self._shift]))[0])
+
+    def closing_by_id(self, numbers: Ints) -> Ints:
+        return self.steps.begins(numbers) + self._shift
 
     def cuts_as(self, other: Windows) -> bool:
         return self.same_rows(other)
@@ -75,14 +84,14 @@ class Stepped(Windows):
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         far = self.steps.most_ticks + 1 - self.longest.least
         overflow_guard(ticks, far, far, self.time)
-        return (self.steps.numbers(ticks - self._shifts[1]) if self.by_step else ticks), None
+        return (self.steps.numbers(ticks - self._shift) if self.by_step else ticks), None
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last step whose longest window has each row."""
-        rows, (begin, stop) = partials.frames, self._shifts
+        rows, begin = partials.frames, int(self.closed in ("right", "neither"))
         if self.by_step:
             return WindowIds(rows + 1, rows - self.longest.ticks // self.steps.every)
-        first = self.steps.numbers(rows - stop) + 1
+        first = self.steps.numbers(rows - self._shift) + 1
         low, high = first - 1, self.steps.numbers(rows - self.longest.least + 1) + 1
         while (high - low > 1).any():  # the last step from which the window reaches back to the row
             middle = (low + high) // 2
@@ -102,7 +111,7 @@ class Stepped(Windows):
 
     def _rows(self, partials: PartialsView, key: Ints, at: Ints, back: Reach) -> tuple[Ints, Ints]:
         """The rows of windows that look back from some times."""
-        begin, stop = back.of(at) + self._shifts[0], at + self._shifts[1]
+        begin, stop = back.of(at) + (self.closed in ("right", "neither")), at + self._shift
         if self.by_step:
             begin, stop = (self.steps.numbers(each) for each in (back.of(at), at))
         low, high = partials.locate(key, begin), partials.locate(key, stop)
