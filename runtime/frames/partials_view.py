@@ -160,7 +160,8 @@ class PartialsView:
         if found is not None:
             packed, least, size = found
             wanted = keys * size + (positions - least).clip(0, size - 1)
-            return np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            rows: Ints = np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            return rows
         rows = self.frames if of is None else of
         numbers, size = span(np.concatenate([rows, positions]))
         together, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
