@@ -57,7 +57,9 @@ def picture_of(events: Any, windows: Sequence[Spec]) -> str:
     rows = source.count()
     if rows is None or rows > PICTURE_ROWS:
         return ""
+    from .windows import draw  # which imports events, and these this file
+
     try:
-        return "".join(f"<div>{spec.draw(events).as_svg(header='')}</div>" for spec in windows)
+        return "".join(f"<div>{draw(spec, events).as_svg(header='')}</div>" for spec in windows)
     except FramefoldError:  # nothing to show, too much for a picture, or no drawsvg
         return ""

@@ -62,8 +62,12 @@ class Axis:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all kinds cut the same frames, of the same events."""
-        return all(self.windows[0].cuts_as(each) for each in self.windows[1:])
+        """Whether all kinds have the frames of the first one; if results have rows of their own, only where it is alone.
+
+        Streams give such results, and have stored partials by the sum of frames.
+        """
+        others = self.windows[1:]
+        return not others or (self.beside is not None and all(map(self.windows[0].cuts_as, others)))
 
     @cached_property
     def window_inputs(self) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -203,6 +205,9 @@ def test_explain_says_that_states_are_shared() -> None:
     text = str(windows.explain(spent=ff.Sum("x"), r=ff.Sum("x").over("1 day") / ff.Count()))
     assert "spent_1mo, spent_1d = Sum('x')" in text
     assert text.count("Sum('x')  ") == 1
+    alone = "import framefold as ff, pyarrow as pa; e = ff.events(pa.table({'t': [1]}), time='t')"
+    code = f"{alone}; print(e.window(ff.lookback(1))._repr_html_())"  # drawn, although nothing else was asked for
+    assert "<svg" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
 def test_three_engines(spark: Any, tmp_path: Path) -> None:
