@@ -62,7 +62,7 @@ class Axis:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all kinds have the frames of the first one; if results have rows of their own, only where it is alone.
+        """Whether all kinds have the frames of the first one; if results have rows of their own, only if it is alone.
 
         Streams give such results, and have stored partials by the sum of frames.
         """
