@@ -6,6 +6,7 @@ A query that is wrong raises here, before anything runs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -105,7 +106,9 @@ def bind(
     for each in bound.values():
         try_laws(each)
     numbers = {spec: number for number, spec in enumerate(specs)}
-    cells = {name: bound_cell(of, numbers, bind_output(name, columns[name])) for name, of in of_columns.items()}
+    cells = {
+        name: bound_cell(of, numbers, partial(bind_output, name, columns[name])) for name, of in of_columns.items()
+    }
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(

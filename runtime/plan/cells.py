@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -54,29 +55,33 @@ def parts_of(columns: Mapping[str, Operation], windows: Sequence[Any]) -> tuple[
         if operation.has_inner_windows and operation.joins_results:
             named = {part: cell(f"{name}.{part}", each) for part, each in operation.parts_joined().items()}
             return Joined(operation, named)
-        if len(operation.windows) > 1:
+        own = operation.windows or (None,)
+        if any(each != own[0] for each in own):
             raise QueryError(
-                f"with_columns({name}={operation!r}) is over {len(operation.windows)} kinds of windows, which give an "
-                f"event as many values; expected one kind, or an output for each: {operation!r}.over(...)"
+                f"with_columns({name}={operation!r}) is over {len(own)} kinds of windows, which give an event as many "
+                f"values; expected one kind, or an output for each: {operation!r}.over(...)"
             )
         for known, other in outputs.items():
             if operation.is_alike(other):
                 outputs[known] = other.over(*other.windows, *operation.windows)
-                return Taken(known, *operation.windows)
+                return Taken(known, own[0])
         name = own_name(name, outputs)
         outputs[name] = operation
-        return Taken(name, *(operation.windows or [None]))
+        return Taken(name, own[0])
 
     cells = {name: cell(name, each.with_windows(lambda own: own or tuple(windows))) for name, each in columns.items()}
     return outputs, cells
 
 
-def bound_cell(cell: Cell, numbers: Mapping[Any, int], bound: BoundAggregate) -> Cell:
-    """A cell of kinds of windows by their numbers, of a bound operation."""
+def bound_cell(cell: Cell, numbers: Mapping[Any, int], bind: Callable[[], BoundAggregate]) -> Cell:
+    """A cell of kinds of windows by their numbers; ``bind`` gives the bound operation, where it joins others."""
     if isinstance(cell, Taken):
         return Taken(cell.output, numbers[cell.windows])
+    bound = bind()
     inner = bound.joined_parts
-    return Joined(bound, {name: bound_cell(part, numbers, inner[name]) for name, part in cell.parts.items()})
+    return Joined(
+        bound, {name: bound_cell(part, numbers, partial(inner.__getitem__, name)) for name, part in cell.parts.items()}
+    )
 
 
 def values_of(cell: Cell, taken: Callable[[Taken], pa.Array]) -> pa.Array:

@@ -163,8 +163,9 @@ class Anchored(Windows):
 
     def rows_given(self, view: PartialsView) -> GivenRows | None:
         """The anchors of each key, in the order of their times; None where every one is for every key."""
-        if not self.keys:
-            return None
+        return self._by_key(view) if self.keys else None
+
+    def _by_key(self, view: PartialsView) -> GivenRows:
         key, anchor = self._pairs(view)
         order = np.lexsort((anchor, self.at[anchor], key))
         return GivenRows(anchor[order], np.bincount(key, minlength=len(view.starts)))
@@ -172,13 +173,8 @@ class Anchored(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
         _, begin, stop = self._edges
-        given = partials.given
-        if given is not None:
-            key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
-        else:
-            key, anchor = self._pairs(partials)
-            order = np.lexsort((anchor, self.at[anchor], key))
-            key, anchor = key[order], anchor[order]
+        given = partials.given or self._by_key(partials)
+        key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
         low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
         bounds = self.start[anchor], self.end[anchor], self.at[anchor]
         found = Ranges(low, high, partials.starts[key], *bounds, anchor)

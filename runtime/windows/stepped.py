@@ -35,8 +35,10 @@ class SteppedBack(Spec):
         steps = grid(time, self.every, "every", 0, self.timezone)
         backs = [reach_of(time, size, "lookback()", self.timezone).back() for size in self.sizes]
         fixed = steps.calendar is None and self.closed in ("left", "right")
+        surely = min(back.most for back in backs)  # a month may be longer than 30 days, or not
+        longest = tuple(back for back in backs if back.least <= surely)
         return Stepped(
-            time=time, back=backs[self.sizes.index(self.size)], longest=min(backs, key=lambda back: back.least),
+            time=time, back=backs[self.sizes.index(self.size)], longest=longest,
             steps=steps, closed=self.closed,
             by_step=fixed and all(back.calendar is None and back.ticks % steps.every == 0 for back in backs),
         )  # fmt: skip
@@ -46,11 +48,11 @@ class SteppedBack(Spec):
 class Stepped(NumberedWindows):
     """Windows that look back from steps, in ticks: a frame a step where all sizes are whole steps, else a frame a time.
 
-    ``back`` is the size, as a negative reach, and ``longest`` that of the longest of the lookback.
+    ``back`` is the size, as a negative reach, and ``longest`` has those of the lookback that may be the longest.
     """
 
     back: Reach
-    longest: Reach
+    longest: tuple[Reach, ...]
     steps: Grid
     by_step: bool
     stamp: str = "own"
@@ -62,6 +64,10 @@ class Stepped(NumberedWindows):
     @cached_property
     def _shift(self) -> int:
         return int(self.closed in ("right", "both"))
+
+    @cached_property
+    def _begin(self) -> int:
+        return int(self.closed in ("right", "neither"))
 
     @property
     def closes_at_end(self) -> bool:
@@ -82,36 +88,41 @@ class Stepped(NumberedWindows):
         )  # fmt: skip
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
-        far = self.steps.most_ticks + 1 - self.longest.least
+        far = self.steps.most_ticks + 1 - min(back.least for back in self.longest)
         overflow_guard(ticks, far, far, self.time)
         return (self.steps.numbers(ticks - self._shift) if self.by_step else ticks), None
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last step whose longest window has each row."""
-        rows, begin = partials.frames, int(self.closed in ("right", "neither"))
+        """The first and the last step from which a window reaches back to each row."""
+        rows = partials.frames
         if self.by_step:
-            return WindowIds(rows + 1, rows - self.longest.ticks // self.steps.every)
-        first = self.steps.numbers(rows - self._shift) + 1
-        low, high = first - 1, self.steps.numbers(rows - self.longest.least + 1) + 1
-        while (high - low > 1).any():  # the last step from which the window reaches back to the row
+            return WindowIds(rows + 1, rows - self.longest[0].ticks // self.steps.every)
+        last = np.maximum.reduce([self._last_step(rows, back) for back in self.longest])
+        return WindowIds(self.steps.numbers(rows - self._shift) + 1, last)
+
+    def _last_step(self, ticks: Ints, back: Reach) -> Ints:
+        """The last step from which a window reaches back to each tick; one before it where there is none."""
+        low, high = self.steps.numbers(ticks - self._shift), self.steps.numbers(ticks - back.least + 1) + 1
+        while (high - low > 1).any():
             middle = (low + high) // 2
-            reached = self.longest.of(self.steps.begins(middle)) + begin <= rows
+            reached = back.of(self.steps.begins(middle)) + self._begin <= ticks
             low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-        return WindowIds(first, low)
+        return low
 
     def ranges(self, partials: PartialsView) -> Ranges:
         found = ranges_by_id(self.describe(), partials, *(partials.ids or self.window_ids(partials)))
         at = self.steps.begins(found.number)
         key = partials.key[found.row]
         ranges = Ranges(*self._rows(partials, key, at, self.back), found.row, self.back.of(at), at, at)
-        if self.longest.calendar is None:
+        if len(self.longest) == 1 and self.longest[0].calendar is None:
             return ranges
-        low, high = self._rows(partials, key, at, self.longest)  # days of short months are looked back to by several
-        return ranges.where(low < high)
+        # Between two steps that look back to the end of a short month, one may not.
+        reached = (self._rows(partials, key, at, back) for back in self.longest)
+        return ranges.where(np.logical_or.reduce([low < high for low, high in reached]))
 
     def _rows(self, partials: PartialsView, key: Ints, at: Ints, back: Reach) -> tuple[Ints, Ints]:
         """The rows of windows that look back from some times."""
-        begin, stop = back.of(at) + (self.closed in ("right", "neither")), at + self._shift
+        begin, stop = back.of(at) + self._begin, at + self._shift
         if self.by_step:
             begin, stop = (self.steps.numbers(each) for each in (back.of(at), at))
         low, high = partials.locate(key, begin), partials.locate(key, stop)

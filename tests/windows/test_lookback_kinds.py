@@ -129,6 +129,14 @@ def steps(events: pa.Table, every: str, longest: str, closed: str) -> pa.Table:
         order by k nulls first, until""").to_arrow_table()
 
 
+def with_tables(**tables: pa.Table) -> duckdb.DuckDBPyConnection:
+    """A connection that knows some tables."""
+    connection = duckdb.connect()
+    for name, table in tables.items():
+        connection.register(name, table)
+    return connection
+
+
 @pytest.mark.parametrize("closed", list(BOUNDS))
 @pytest.mark.parametrize(
     ("every", "sizes"),
@@ -137,6 +145,7 @@ def steps(events: pa.Table, every: str, longest: str, closed: str) -> pa.Table:
         ("6 hours", {"12h": "12 hours", "6h": "6 hours"}),
         ("1 day", {"1mo": "1 month", "1d": "1 day", "1q": "3 months"}),
         ("5 days", {"1mo": "1 month"}),
+        ("1 day", {"1mo": "1 month", "30d": "30 days"}),
     ],
 )
 def test_steps_as_duckdb(every: str, sizes: dict[str, str], closed: Any) -> None:
@@ -149,6 +158,9 @@ def test_steps_as_duckdb(every: str, sizes: dict[str, str], closed: Any) -> None
             found = query.window(windows).aggregate(**OUTPUTS)
         longest = list(sizes.values())[-1 if "1q" in sizes else 0] if "7d" not in sizes else "7 days"
         rows = steps(events, every, longest, closed)
+        if "30d" in sizes:  # which may be longer, or not
+            both = with_tables(one=rows, other=steps(events, every, "30 days", closed))
+            rows = both.sql("from one union from other order by k nulls first, until").to_arrow_table()
         assert found.select(["k", "at"]).to_pydict() == {"k": rows["k"].to_pylist(), "at": rows["until"].to_pylist()}
         wanted = by_duckdb(events, rows, closed, sizes)
         assert {name: found[name].to_pylist() for name in found.column_names[2:]} == wanted
