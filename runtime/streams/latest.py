@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.states.arrays import Bools, Ints
-from ..frames.partials_view import PartialsView, WindowIds
+from ...aggregators.states.arrays import Ints
+from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
 from ..partials.merge import merge
 from ..partials.partials import Partials
@@ -59,9 +59,13 @@ class LatestShard(Shard):
             return
         view = views_of(merged)[0]
         ids = self._windows.window_ids(view)
-        inside = has(ids, self.number)
-        was = np.zeros(len(merged), bool) if before is None else has(ids, before)
-        changed = np.logical_or.reduceat((inside & fresh) | (inside != was), view.starts)
+        differs = np.zeros(len(merged), bool)
+        for windows in self.plan.axis.windows:
+            assert isinstance(windows, NumberedWindows)
+            inside = windows.has_rows(view, self.number)
+            differs |= inside & fresh
+            differs |= inside if before is None else inside != windows.has_rows(view, before)
+        changed = np.logical_or.reduceat(differs, view.starts)
         some, frame = merged.where(changed[view.key]), self._windows.frames(np.array([now]))[0]
         assert some.starts is not None
         some = with_empty(some, some.starts, np.repeat(frame, len(some.starts)))
@@ -98,12 +102,6 @@ class OfNumber:
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         return None
-
-
-def has(ids: WindowIds, number: int) -> Bools:
-    """Which rows are in the window of a number."""
-    found: Bools = (ids.first <= number) & (number <= ids.last)
-    return found
 
 
 def why_not_latest(plan: Plan) -> str | None:

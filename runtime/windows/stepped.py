@@ -93,21 +93,16 @@ class Stepped(NumberedWindows):
         return (self.steps.numbers(ticks - self._shift) if self.by_step else ticks), None
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last step from which a window reaches back to each row."""
-        rows = partials.frames
+        """The first step from which a window may reach back to each row, and the last one."""
+        rows, far = partials.frames, max(-back.least for back in self.longest)
         if self.by_step:
-            return WindowIds(rows + 1, rows - self.longest[0].ticks // self.steps.every)
-        last = np.maximum.reduce([self._last_step(rows, back) for back in self.longest])
-        return WindowIds(self.steps.numbers(rows - self._shift) + 1, last)
+            return WindowIds(rows + 1, rows + far // self.steps.every)
+        return WindowIds(self.steps.numbers(rows - self._shift) + 1, self.steps.numbers(rows + far - self._begin))
 
-    def _last_step(self, ticks: Ints, back: Reach) -> Ints:
-        """The last step from which a window reaches back to each tick; one before it where there is none."""
-        low, high = self.steps.numbers(ticks - self._shift), self.steps.numbers(ticks - back.least + 1) + 1
-        while (high - low > 1).any():
-            middle = (low + high) // 2
-            reached = back.of(self.steps.begins(middle)) + self._begin <= ticks
-            low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-        return low
+    def has_rows(self, view: PartialsView, number: int) -> Bools:
+        begin, stop = self._bounds(self.steps.begins(np.array([number])), self.back)
+        found: Bools = (view.frames >= begin) & (view.frames < stop)
+        return found
 
     def ranges(self, partials: PartialsView) -> Ranges:
         found = ranges_by_id(self.describe(), partials, *(partials.ids or self.window_ids(partials)))
@@ -116,17 +111,21 @@ class Stepped(NumberedWindows):
         ranges = Ranges(*self._rows(partials, key, at, self.back), found.row, self.back.of(at), at, at)
         if len(self.longest) == 1 and self.longest[0].calendar is None:
             return ranges
-        # Between two steps that look back to the end of a short month, one may not.
+        # A month may have fewer days than the longest, and of two steps the later one may look back further.
         reached = (self._rows(partials, key, at, back) for back in self.longest)
         return ranges.where(np.logical_or.reduce([low < high for low, high in reached]))
 
     def _rows(self, partials: PartialsView, key: Ints, at: Ints, back: Reach) -> tuple[Ints, Ints]:
         """The rows of windows that look back from some times."""
-        begin, stop = back.of(at) + self._begin, at + self._shift
-        if self.by_step:
-            begin, stop = (self.steps.numbers(each) for each in (back.of(at), at))
+        begin, stop = self._bounds(at, back)
         low, high = partials.locate(key, begin), partials.locate(key, stop)
         return low, np.maximum(low, high)
+
+    def _bounds(self, at: Ints, back: Reach) -> tuple[Ints, Ints]:
+        """The first frames of windows that look back from some times, and the first ones after them."""
+        if self.by_step:
+            return self.steps.numbers(back.of(at)), self.steps.numbers(at)
+        return back.of(at) + self._begin, at + self._shift
 
     def describe(self) -> str:
         size = self.back.words(self.time).removeprefix("-")

@@ -51,9 +51,9 @@ def test_the_step_that_ends_now() -> None:
     assert why_not_latest(plan) is None
     store, number, seen, given = Bytes(), None, [], {}
     rng, now = np.random.default_rng(0), 1_000_000
-    for _ in range(60):
+    for _ in range(200):
         now += int(rng.integers(0, 6))
-        times = now - rng.integers(0, 20, int(rng.choice([0, 1, 3])))
+        times = now - rng.integers(0, 20, int(rng.choice([0, 0, 0, 0, 0, 1, 3])))
         new = pa.table(
             [pa.array(times * 1_000_000).cast(schema.types[0]), ["a"] * len(times), [2] * len(times)], schema
         )
@@ -64,13 +64,14 @@ def test_the_step_that_ends_now() -> None:
             if not isinstance(found, int):
                 given |= {row["k"]: row for row in found.to_pylist()}
         number, end = shard.number, now // 5 * 5 + 5
-        if not given:
+        if not given or not any(end - 30 <= time < end for time in seen):
+            assert not given or given["a"]["n_30s"] == 0
             continue
         assert len(given) == 1
         counts = [sum(end - size <= time < end for time in seen) for size in (10, 30)]
         assert [given["a"][name] for name in ("n_10s", "n_30s")] == counts
         assert [given["a"][name] for name in ("s_10s", "s_30s")] == [2 * count or None for count in counts]
-    assert given["a"]["n_30s"] > 0
+    assert seen
 
 
 def test_others_are_refused() -> None:
