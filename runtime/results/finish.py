@@ -20,12 +20,11 @@ from ...aggregators.states.ragged import RaggedField
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from ..intervals import coverage
+from ..intervals.coverage import cover
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
 from .beside import beside
@@ -130,12 +129,11 @@ def finished_over(
     bound = plan.states[name]
     if isinstance(found, Ranges):
         ranges = facts or RangeFacts(found.low, found.high)
-        return results_over(bound, states, ranges, choose(plan, name, number).way, finish)
-    way = coverage.choose(plan, name, number).way
+        return results_over(bound, states, ranges, finish)
     if isinstance(found, Coverage):
-        return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
+        return finish(cover(bound, states, found.first, found.last, len(found.row)))
     whole = plan.axis.windows[number].whole_frames
-    return finish(states_of_lifespans(bound, states, found, whole, way))
+    return finish(states_of_lifespans(bound, states, found, whole))
 
 
 def too_few(partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
