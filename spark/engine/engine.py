@@ -9,14 +9,19 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
 from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation, explain
+from ...runtime.expressions.text import Expr
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
+from ...runtime.sources.computed import INPUT
+from ...runtime.sources.conditions import WHERE
 from ...runtime.sources.files import one_line
 from ...runtime.sources.struct_fields import struct_paths
+from ..convert.expressions import in_spark
 from ..convert.names import check_result, column, type_in
 from ..convert.types import input_schema, output_schema
 from ..options import Options
@@ -83,11 +88,13 @@ class DataFrameEngine:
         return DataFrameEngine(self.df.select("*", *added)) if added else self
 
     def where(self, condition: Any) -> DataFrameEngine:
+        if isinstance(condition, Expr):
+            condition = self.column_of(condition, WHERE, of_truth=True)
         if not isinstance(condition, (Column, str)):
             kind = type(condition)
             raise QueryError(
-                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected a Spark column such as "
-                "functions.col('x') > 0, or SQL as a string"
+                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected SQL as ff.expr has "
+                "it, or Spark's as a string, or a Spark column such as functions.col('x') > 0"
             )
         try:
             some = self.df.where(condition)
@@ -101,10 +108,12 @@ class DataFrameEngine:
     def with_columns(self, expressions: Mapping[str, Any]) -> DataFrameEngine:
         df = self.df
         for name, each in expressions.items():
+            if isinstance(each, Expr):
+                each = self.column_of(each, INPUT)
             if not isinstance(each, Column):
                 raise QueryError(
-                    f"the input {name} is {kind_of(each)}, and the events are on Spark; expected a Spark column such "
-                    "as functions.col('x') * 2"
+                    f"the input {name} is {kind_of(each)}, and the events are on Spark; expected ff.expr('x * 2'), or "
+                    "a Spark column such as functions.col('x') * 2"
                 )
             try:
                 df = df.withColumn(name, each)
@@ -112,6 +121,12 @@ class DataFrameEngine:
             except AnalysisException as error:
                 raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
         return DataFrameEngine(df)
+
+    def column_of(self, expression: Expr, user: str, *, of_truth: bool = False) -> Column:
+        """The column of an ff.expr."""
+        names = [name for path in expression.columns for name in (".".join(path), path[0])]
+        schema = self.schema([name for name in names if name in self.df.columns])
+        return f.expr(in_spark(expression, schema, user, of_truth=of_truth))
 
     def without_time(self, time: str) -> DataFrame:
         engine = self.with_fields([time])
