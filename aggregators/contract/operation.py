@@ -143,6 +143,12 @@ class Operation(Operators, ABC):
             parts += value.values() if isinstance(value, dict) else [value]
         return parts
 
+    def in_its_words(self, sentence: str) -> str:
+        """A sentence about laws, in which functions have the names that whoever wrote them gave them."""
+        for part in self._parts():
+            sentence = part.in_its_words(sentence)
+        return sentence
+
     @property
     def is_made_of_others(self) -> bool:
         """Whether it computes other operations, as ``AllOf`` does."""
