@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
+from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
 from .gaps import warn_of
@@ -46,6 +47,11 @@ class Events(Described, Generic[Result]):
     run_options: Options
 
     described = of_events
+
+    if not TYPE_CHECKING:  # or a misspelt name would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events have no {name!r}{said_here(name)}", name=name, obj=self)
 
     @property
     def names(self) -> list[str]:
@@ -207,6 +213,11 @@ class Windowed(Described, Generic[Result]):
     events: Events[Result]
     windows: tuple[Spec, ...]
     lookback: Lookback | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events in windows have no {name!r}{said_here(name)}", name=name, obj=self)
 
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}

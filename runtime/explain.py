@@ -62,6 +62,7 @@ def ways(plan: Plan) -> list[tuple[str, str]]:
     for name, bound in plan.outputs.items():
         words = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
+        order += "" if name not in plan.filled else f"; filled where it is null: {plan.filled[name]}"
         found.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
     return found
 

@@ -36,6 +36,7 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
+from .results.filled import filled
 from .results.finish import results_of
 from .sources.arrow import Reader, Readers, Source
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
@@ -153,7 +154,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         threads,
         None if source.shows_progress else watch,
     )
-    found = pa.concat_tables(table for _, table in slid)
+    found = pa.concat_tables(filled(plan, (table for _, table in slid)))
     warn_of_far_times(found, plan)
     if reported:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")

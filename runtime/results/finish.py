@@ -32,6 +32,7 @@ from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
 from .beside import beside
 from .chunks import Chunk, chunks
+from .filled import filled
 from .in_runs import finished_in_runs
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
@@ -66,8 +67,8 @@ def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted |
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    for chunk in chunks(merged, chunk_windows or CHUNK_WINDOWS):
-        yield results_of(chunk, wanted)
+    parts = chunks(merged, chunk_windows or CHUNK_WINDOWS)
+    yield from filled(merged.plan, (results_of(chunk, wanted) for chunk in parts))
 
 
 def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
@@ -203,6 +204,8 @@ def outputs_of(
         if name in chunk.plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+        if chunk.plan.filled.get(name) == "linear":
+            finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 
 
