@@ -154,7 +154,8 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         threads,
         None if source.shows_progress else watch,
     )
-    found = pa.concat_tables(filled(plan, (table for _, table in slid)))
+    tables = (table for _, table in slid)
+    found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
     if reported:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")

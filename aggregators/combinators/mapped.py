@@ -72,7 +72,7 @@ class Mapped(Operation):
         if not (columns or operation.columns):
             raise QueryError(f"{name}({operation!r}) has no columns to take; expected their names")
         super().__init__(*(columns or operation.columns))
-        self.function = function
+        self.function = cast("Callable[..., Any] | None", function)
         self.count = len(operation.columns) or 1  # one column of lists where their items are counted
         self.made = None if type is None else list(type) if isinstance(type, (tuple, list)) else [type]
         if self.made is not None and len(self.made) != self.count:

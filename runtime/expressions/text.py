@@ -1,4 +1,4 @@
-"""The text of an expression, and which SQL it may have."""
+"""Which SQL the text of an expression may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression means: the types of its parts, and what is made of each by an engine."""
+"""What the parts of an expression mean, by their types."""
 
 from __future__ import annotations
 
@@ -502,8 +502,8 @@ class Maker:
     def casts(kind: pa.DataType, to: pa.DataType) -> bool:
         if pa.types.is_decimal(to):
             before, after = digits(Typed(kind, None)) if is_number(kind) and kind != DOUBLE else (99, 0)
-            return before + to.scale <= MOST_DIGITS and after <= to.scale
-        return (kind, to) in CASTS or (pa.types.is_decimal(kind) and to == DOUBLE)
+            return bool(before + to.scale <= MOST_DIGITS and after <= to.scale)
+        return (kind, to) in CASTS or (bool(pa.types.is_decimal(kind)) and to == DOUBLE)
 
 
 def digits(value: Typed) -> tuple[int, int]:

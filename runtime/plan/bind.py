@@ -193,7 +193,7 @@ def check_filled(outputs: Mapping[str, BoundAggregate], windows: Sequence[Window
             continue
         said = f"{name}={spec!r} is filled, and"
         if beside:
-            raise QueryError(f"{said} with_columns() gives rows of events, each with a window; expected .aggregate(...)")
+            raise QueryError(f"{said} with_columns() gives rows, and no windows one by one; expected .aggregate(...)")
         if len(windows) > 1:
             raise QueryError(f"{said} there are {len(windows)} kinds of windows; expected a query for each")
         if not windows[0].emits_empty:

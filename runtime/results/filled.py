@@ -1,4 +1,4 @@
-"""Outputs that are filled: what they are in windows where they have no value, by the windows of the key around these."""
+"""What filled outputs are in windows where they have no value."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ def filled(plan: Plan, results: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
     The last rows of a table are held back until the next one has come, as far as this may fill them, or they this.
     """
-    if not (outputs := plan.filled):
-        yield from results
-        return
     held: pa.Table | None = None
     for table in results:
         held = table if held is None else pa.concat_tables([held, table])
@@ -31,7 +28,7 @@ def filled(plan: Plan, results: Iterable[pa.Table]) -> Iterator[pa.Table]:
             continue
         held = with_values(plan, held)
         begin = key_begins(plan, held)
-        known = [int(known_before(held.column(name), begin)[-1]) for name, how in outputs.items() if how == "linear"]
+        known = [int(known_before(held.column(name), begin)[-1]) for name, how in plan.filled.items() if how == "linear"]
         kept = min([len(held) - 1, *(place for place in known if place >= 0)])
         yield held.slice(0, kept)
         held = held.slice(kept)

@@ -68,7 +68,8 @@ def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted |
     At least one table of the plan's ``result_schema``, maybe empty.
     """
     parts = chunks(merged, chunk_windows or CHUNK_WINDOWS)
-    yield from filled(merged.plan, (results_of(chunk, wanted) for chunk in parts))
+    found = (results_of(chunk, wanted) for chunk in parts)
+    yield from filled(merged.plan, found) if merged.plan.filled else found
 
 
 def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:

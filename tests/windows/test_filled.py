@@ -153,7 +153,7 @@ def test_values_of_any_type_are_carried_on() -> None:
         (lambda of: query(of, 1).aggregate(a=ff.Last("x").filled("last") + 1), "inside; expected it on the whole"),
         (lambda of: query(of, 1).aggregate(a=ff.Last("w").filled("linear")), "no line between values of type string"),
         (lambda of: of.window(ff.around(rows=(-1, 0))).with_columns(a=ff.Last("x").filled("last")),
-         "with_columns() gives rows of events"),
+         "with_columns() gives rows, and no windows one by one"),
         (lambda of: ff.tumbling("1 minute", empty="ffill"), "which .filled('last') of an output fills"),
     ],
 )  # fmt: skip
