@@ -5,14 +5,24 @@ from __future__ import annotations
 import datetime
 import math
 import random
+import re
+import sys
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
+
+from ..support.stream_source import Source
+from ..support.stream_source import table as streamed
 
 Row = dict[str, Any]
 Node = tuple[str, Callable[[Row], Any]]
@@ -312,3 +322,164 @@ def test_random_expressions_on_spark_in_any_session(spark: Any, ansi: str, zone:
         for name, value in before.items():
             spark.conf.set(name, value)
     agree(found, rows, of)
+
+
+CONDITION = "(zone in ('a', 'b') and x * 2 > 10) or seen >= '2026-05-02' or zone like '%_c' or x is null"
+TURNOVER = "case when x > 7 then x * price else coalesce(price, 0) / 2 end"
+
+
+def sales() -> pa.Table:
+    rng = random.Random(3)
+    rows = [
+        {
+            "t": at, "k": rng.choice("uv"), "zone": rng.choice(["a", "b", "c", "xc", None]),
+            "x": rng.choice([None, 2, 6, 9]), "price": rng.choice([None, 1.5, 3.0]),
+            "seen": datetime.datetime(2026, 5, rng.randint(1, 2), 7, tzinfo=UTC),
+        }
+        for at in range(200)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows).set_column(5, "seen", pa.array([row["seen"] for row in rows], TYPES["ts"]))
+
+
+def turnover(events: Any) -> Any:
+    return (
+        events.where(ff.expr(CONDITION))
+        .window(ff.tumbling(20))
+        .aggregate(
+            total=ff.Sum(ff.expr(TURNOVER)), high=ff.Filtered(ff.Count(), ff.expr("x > 5 and zone <> 'b'")),
+            text=ff.Mapped(ff.Max("zone"), ff.expr("upper(zone) || '!'")),
+        )
+    )  # fmt: skip
+
+
+def by_duckdb(sales: pa.Table) -> list[tuple[Any, ...]]:
+    return duckdb.sql(
+        f"SELECT k, t // 20 * 20, sum({TURNOVER}), count(*) FILTER (x > 5 AND zone <> 'b'), max(upper(zone) || '!') "
+        f"FROM sales WHERE {CONDITION} GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+
+
+def rows_of(found: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted(
+        (row["k"], row["window"]["start"], row["total"], row["high"], row["text"]) for row in found.to_pylist()
+    )
+
+
+def test_a_query_as_duckdb_has_it_of_any_data(tmp_path: Path) -> None:
+    table = sales()
+    pq.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
+    coded = table.set_column(2, "zone", table["zone"].dictionary_encode())
+    frames = [
+        table,
+        coded,
+        table.to_pandas(types_mapper=pd.ArrowDtype),
+        pl.from_arrow(table),
+        ff.parquet(tmp_path / "sales.parquet"),
+    ]
+    for data in frames:
+        assert rows_of(turnover(ff.events(data, time="t", by="k"))) == by_duckdb(table)
+    assert len(ff.events(table, time="t").where("x > 5").window(ff.tumbling(1)).aggregate(n=ff.Count())) < 200
+
+
+def test_of_files_on_spark_and_their_dataframe(spark: Any, tmp_path: Path) -> None:
+    table = sales()
+    pq.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
+    files = ff.events(ff.parquet(str(tmp_path / "sales.parquet"), spark=spark), time="t", by="k")
+    few = files.where(ff.expr("t < 50 and x * 2 > 10")).window(ff.tumbling(50))
+    assert "1 of 4 row groups" in str(few.explain(n=ff.Count()))
+    expected = sum(row["t"] < 50 and (row["x"] or 0) > 5 for row in table.to_pylist())
+    assert sum(few.aggregate(n=ff.Count()).toArrow()["n"].to_pylist()) == expected
+    for each in (files, ff.events(spark.createDataFrame(table), time="t", by="k")):
+        assert rows_of(turnover(each).toArrow()) == by_duckdb(table)
+
+
+def test_of_a_stream(spark: Any, tmp_path: Path, rocksdb: None) -> None:
+    rows = [streamed(0, 38), streamed(30, 68, seed=1), streamed(4000, 4001, 9)]
+    source = Source(spark, tmp_path).add(*rows)
+
+    def asked(of: Any) -> Any:
+        of = of.where(ff.expr("key <> 'd' and x > -1")).window(ff.tumbling("10 minutes"))
+        return of.aggregate(n=ff.Count(), s=ff.Sum(ff.expr("if(x > 0, x * 2, 0)")))
+
+    of = ff.events(source.plain.withWatermark("time", "10 minutes"), time="time", by="key")
+    assert source.start(asked(of)).awaitTermination(100)
+    batch = asked(ff.events(pa.concat_tables(rows[:2]), time="time", by="key"))
+    assert sorted(map(str, source.found().to_pylist())) == sorted(map(str, batch.to_pylist()))
+
+
+def test_of_a_relation() -> None:
+    events = ff.events(sales(), time="t", by="k").window(ff.sliding(4, every=1, closed="right")).relation()
+    for condition in ("x > 5", ff.expr("x > 5")):
+        found = events.where(condition).select("k", y=ff.expr("x % 4")).rows()
+        assert found["y"].to_pylist() == [row["x"] % 4 for row in sales().to_pylist() if (row["x"] or 0) > 5]
+
+
+def test_one_expression_is_computed_once_and_a_column_is_none() -> None:
+    events = ff.events(sales(), time="t").window(ff.tumbling(10))
+    said = str(events.explain(a=ff.Sum(ff.expr("x * 2")), b=ff.Max(ff.expr("x * 2")), c=ff.Sum(ff.expr("x"))))
+    assert "columns read: t, x * 2, x" in said
+    with pytest.raises(ff.QueryError, match=r"Mapped\(Covariance.* is given an expression, which computes one column"):
+        ff.Mapped(ff.Covariance("x", "price"), ff.expr("x * 2"))
+
+
+REFUSED = {
+    "sum(x)": "has SUM(x), which not all engines know alike", "nosuch(x)": "has NOSUCH(x), which not all",
+    "x in (select 1)": "which not all", "x > 1; drop table t": "which not all", "x as y": "which not all",
+    "row_number() over (order by x)": "which not all", "current_timestamp": "which not all", "*": "which not all",
+    "round(x, 2)": "(round(x * 100) / 100 is two digits)", "x like zone": "of no literal", "log(2, x)": "which not all",
+    "cast(x as tinyint)": "the type TINYINT", "trim(both 'x' from zone)": "which not all",
+    "x >": "is no SQL of one value", "": "is no SQL of one value", "x, price": "is no SQL",
+    "x rlike 'a'": "which not all", '"x" > 1': "expected 'x' or `x`",
+    "((x": "is no SQL of one value", "'open": "is no SQL of one value",
+}  # fmt: skip
+UNFIT = {
+    "sped > 1": "names the unknown column 'sped'", "X > 1": "names the unknown column 'X'; did you mean 'x'?",
+    "zone > 1": "string and int64 are not of one type", "zone + 1": "a part of it is of type string; expected numbers",
+    "x || zone": "x is of type int64; expected string", "x and true": "x is of type int64; expected bool",
+    "seen > 'noon'": "are not of one type", "date '2026-02-30' < seen": "'2026-02-30' is no date",
+    "seen + interval 1 month > seen": "months and years have no fixed length", "seen.x > 1": "names 'x' of 'seen', which has no",
+    "cast(price as string) = ''": "double as string is not the same on all engines",
+    "x": "is of type int64; expected a boolean",
+    "seen > timestamp_ntz '2026-01-01 00:00:00'": None,
+    "cast(seen as timestamp_ntz) is null": "is not the same on all engines",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_not_known_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ff.QueryError, match=re.escape(REFUSED[text])):
+        ff.expr(text)
+
+
+@pytest.mark.parametrize("text", UNFIT)
+def test_what_does_not_fit_the_columns_is_said(text: str) -> None:
+    events, said = ff.events(sales(), time="t"), UNFIT[text]
+    if said is None:
+        events.where(ff.expr(text))
+        return
+    with pytest.raises(ff.ColumnError, match=re.escape(said)):
+        events.where(ff.expr(text))
+
+
+def test_spark_says_the_same(spark: Any) -> None:
+    events = ff.events(spark.createDataFrame(sales()), time="t")
+    for text, said in UNFIT.items():
+        if said is not None:
+            with pytest.raises(ff.ColumnError, match=re.escape(said)):
+                events.where(ff.expr(text))
+    with pytest.raises(ff.ColumnError, match="the input 'sped / 2' names the unknown column"):
+        events.window(ff.tumbling(1)).aggregate(x=ff.Sum(ff.expr("sped / 2")))
+
+
+def test_ordered_categories_are_not_compared_as_text() -> None:
+    sizes = pd.DataFrame({"t": [0, 1], "size": pd.Categorical(["s", "l"], ["s", "l"], ordered=True)})
+    with pytest.raises(ff.ColumnError, match="engines compare the categories of an ordered dictionary as text"):
+        ff.events(sizes, time="t").where(ff.expr("size > 's'"))
+    found = ff.events(sizes, time="t").where(ff.expr("size = 'l'")).window(ff.tumbling(9)).aggregate(n=ff.Count())
+    assert found["n"].to_pylist() == [1]
+
+
+def test_where_sqlglot_is_missing_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(ff.EngineError, match=re.escape("pip install 'framefold[sql]'")):
+        ff.expr("x > 1")
