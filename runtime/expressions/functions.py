@@ -111,4 +111,4 @@ def _register() -> None:
         pc.register_scalar_function(function, f"framefold_{name}", doc, types, given)
 
 
-_register()  # before an expression that calls them is used, or unpickled by a task: conditions import this
+_register()  # before an expression that calls them is bound to a schema: tasks that read files import this, too

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.field_types import type_of_values
-from ..expressions.in_arrow import in_arrow
 from ..expressions.text import Expr, expr
 from .files import one_line
 from .opening import no_rows
@@ -43,6 +42,8 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
         If it is neither SQL, as :func:`~framefold.expr` has it, nor a boolean pyarrow expression on these columns.
     """
     if isinstance(condition, (str, Expr)):
+        from ..expressions.in_arrow import in_arrow  # its functions take some milliseconds
+
         return in_arrow(expr(condition) if isinstance(condition, str) else condition, schema, WHERE, of_truth=True)
     if not isinstance(condition, pc.Expression):
         kind = type(condition)
