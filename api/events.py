@@ -25,6 +25,8 @@ from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .relations import Relation
 
 __all__ = ["Events", "Windowed"]
@@ -296,6 +298,25 @@ class Windowed(Described, Generic[Result]):
         {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
         """
         require_names(unnamed, "with_columns")
+        engine, query, rows = self._beside(outputs)
+        return cast(Result, engine.beside(query, self.events.run_options, rows))
+
+    def explain_with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
+        """The explanation of :meth:`with_columns` with the same outputs; of :meth:`aggregate` it is :meth:`explain`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [4, 1, 2], "x": [3, 1, 2]}), time="t").window(ff.around(time=(-2, 0)))
+        >>> print(str(events.explain_with_columns(total=ff.Sum("x"))).splitlines()[-1].strip())
+        beside         each event, in the order in which they are
+        """
+        require_names(unnamed, "explain_with_columns")
+        engine, query, _ = self._beside(outputs)
+        return engine.explain(query, self.events.run_options)
+
+    def _beside(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan, Sequence[str] | pa.Table]:
+        """The engine and the query of outputs beside rows, and these rows: columns of the events, or labels."""
         windows = windows_in(self.windows, outputs)
         tables = [each for each in windows if isinstance(each, FromAnchors)]
         if any(each.rows != tables[0].rows for each in tables):
@@ -303,8 +324,7 @@ class Windowed(Described, Generic[Result]):
         labels = tables[0].rows() if tables else None
         own = self.events.engine.schema([]).names
         engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
-        rows = own if labels is None else labels
-        return cast(Result, engine.beside(query, self.events.run_options, rows))
+        return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -325,6 +345,8 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
+        if self.lookback is not None and outputs:
+            return self.explain_with_columns(**outputs)
         engine, query = self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 

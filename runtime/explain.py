@@ -35,6 +35,13 @@ class Explanation:
         return f"<table><caption>{html.escape(self.title)}</caption>{cells}</table>"
 
 
+BESIDE = {
+    "event": "each event, in the order in which they are",
+    "label": "each row of the other table, in the order in which they are",
+}
+"""What outputs of ``with_columns`` are beside."""
+
+
 def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Explanation:
     """The explanation of a plan.
 
@@ -53,7 +60,8 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
         ("frames", plan.axis.describe_frames()),
         *(("windows", each.describe()) for each in plan.axis.windows),
     ]
-    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *(stages if plan.outputs else ())))
+    beside = () if plan.axis.beside is None else (("beside", BESIDE[plan.axis.beside]),)
+    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *(stages if plan.outputs else ()), *beside))
 
 
 def ways(plan: Plan) -> list[tuple[str, str]]:

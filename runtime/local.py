@@ -54,7 +54,8 @@ STAGES = (
     ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
 )
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
+SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -84,7 +85,7 @@ class LocalEngine:
         return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
-        return explain(query, "the local engine", STAGES)
+        return explain(query, "the local engine", SORTED if query.axis.beside == "event" else STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))

@@ -28,7 +28,8 @@ def filled(plan: Plan, results: Iterable[pa.Table]) -> Iterator[pa.Table]:
             continue
         held = with_values(plan, held)
         begin = key_begins(plan, held)
-        known = [int(known_before(held.column(name), begin)[-1]) for name, how in plan.filled.items() if how == "linear"]
+        lines = [name for name, how in plan.filled.items() if how == "linear"]
+        known = [int(known_before(held.column(name), begin)[-1]) for name in lines]
         kept = min([len(held) - 1, *(place for place in known if place >= 0)])
         yield held.slice(0, kept)
         held = held.slice(kept)

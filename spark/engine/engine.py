@@ -30,7 +30,7 @@ from . import driver
 from .beside import beside_events, beside_labels
 from .decision import Decision, decide
 from .events_source import EventsSource
-from .explain import stages
+from .explain import IN_WHOLE_KEYS, stages
 from .few_events import FewEventsSource
 from .readable import require_readable
 from .rows_source import RowsSource
@@ -78,6 +78,8 @@ class DataFrameEngine:
             return beside_events(self.df, plan, rows)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
+        if plan.axis.beside == "event":
+            return explain(plan, "Spark", IN_WHOLE_KEYS)
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
     def with_fields(self, names: Sequence[str]) -> DataFrameEngine:
