@@ -114,7 +114,7 @@ def expr(text: str) -> Expr:
     if not isinstance(text, str):
         raise QueryError(f"expr() is given {shown(text)}; expected SQL as text, such as 'price * amount'")
     try:
-        from sqlglot import parse_one
+        from sqlglot import parse
         from sqlglot.errors import SqlglotError
     except ImportError as error:
         raise EngineError("expr() needs sqlglot; expected it installed: pip install 'framefold[sql]'") from error
@@ -125,14 +125,16 @@ def expr(text: str) -> Expr:
                 f"the expression {text!r} has {text[quoted.start : quoted.end + 1]}, which is text to some engines and "
                 f"a column to others; expected '{quoted.text}' or `{quoted.text}`"
             )
-        tree = parse_one(text, dialect=dialect())
+        trees = [tree for tree in parse(text, dialect=dialect()) if tree is not None]
+        if len(trees) != 1:
+            raise SqlglotError(f"it has {len(trees)} statements")
     except (SqlglotError, RecursionError) as error:
         reason = (str(error).splitlines() or ["it is too deep"])[0].rstrip(".")
         raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
-    for node in tree.walk():
+    for node in trees[0].walk():
         if (found := unknown(node)) is not None:
             raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
-    return Expr(text, tree)
+    return Expr(text, trees[0])
 
 
 def unknown(node: Any) -> str | None:

@@ -6,7 +6,6 @@ from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import Blocked
 from .decision import FEW_EVENTS, Decision
 
-
 IN_WHOLE_KEYS = (
     ("sort", "on executors, by key and time: all events of a key come into one task"),
     ("accumulate, slide, finish", "in mapInArrow, some keys at a time, lazily"),
