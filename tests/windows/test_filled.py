@@ -176,12 +176,8 @@ def test_on_spark_whoever_slides(spark: Any) -> None:
     for choices in ({"combine": "driver"}, {"combine": "executors"}, {"combine": "executors", "accumulate": "python"}):
         of = ff.events(spark.createDataFrame(table), time="t", by="k").options(**choices)
         found = query(of, 2).aggregate(**outputs()).toArrow()
-        rows = found.to_pylist()
-
-        def place(at: int) -> Any:
-            return rows[at]["k"] is not None, rows[at]["k"] or "", rows[at]["window"]["start"]
-
-        agree(found.take(sorted(range(len(rows)), key=place)), by_pandas(table, 2))
+        places = [(row["k"] is not None, row["k"] or "", row["window"]["start"]) for row in found.to_pylist()]
+        agree(found.take(sorted(range(len(places)), key=places.__getitem__)), by_pandas(table, 2))
 
 
 def test_a_stream_says_why_not(spark: Any, rocksdb: None) -> None:
