@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -25,6 +26,8 @@ KNOWN = {
     "Upper", "Lower", "Length", "Trim", "Substring", "Concat", "DPipe",
 }  # fmt: skip
 """What expressions are made of, by the names of sqlglot's classes."""
+
+NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 WORDS = (
     "columns, literals, + - * / %, comparisons, and, or, not, is, in, between, like, case, if, coalesce, nullif, cast, "
@@ -128,12 +131,12 @@ def expr(text: str) -> Expr:
         trees = [tree for tree in parse(text, dialect=dialect()) if tree is not None]
         if len(trees) != 1:
             raise SqlglotError(f"it has {len(trees)} statements")
+        found = next(filter(None, map(unknown, trees[0].walk())), None)
     except (SqlglotError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["it is too deep"])[0].rstrip(".")
+        reason = str(error).splitlines()[0].rstrip(".")
         raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
-    for node in trees[0].walk():
-        if (found := unknown(node)) is not None:
-            raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
+    if found is not None:
+        raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
     return Expr(text, trees[0])
 
 
@@ -142,6 +145,8 @@ def unknown(node: Any) -> str | None:
     name, given = type(node).__name__, node.args
     written = str(node.sql())
     if name not in KNOWN or any(given.get(each) for each in ("query", "unnest", "field", "is_global")):
+        return written
+    if name == "Literal" and not node.is_string and not NUMBER.fullmatch(node.this):
         return written
     if name == "DataType" and node.this.name not in TYPES:
         return f"the type {written}"
@@ -157,6 +162,6 @@ def unknown(node: Any) -> str | None:
         others = [given.get("expression"), given.get("start"), given.get("length")]
         if not all(type(each).__name__ == "Literal" for each in others if each is not None):
             return f"{written} of no literal"
-        if name == "Substring" and node.args["start"].sql() == "0":
+        if name == "Substring" and (given.get("start") is None or given["start"].sql() == "0"):
             return written
     return None

@@ -86,7 +86,10 @@ def made_by(target: Target, expression: Expr, schema: pa.Schema, user: str, *, o
     ColumnError
         If a column is unknown, or the types of columns do not fit.
     """
-    found = Maker(target, expression, schema, user).typed(expression.tree)
+    try:
+        found = Maker(target, expression, schema, user).typed(expression.tree)
+    except RecursionError as error:
+        raise ColumnError(f"{user} {expression.text!r} is nested too deep; expected less in one expression") from error
     if of_truth and found.kind not in (BOOLEAN, NULL):
         raise ColumnError(f"{user} {expression.text!r} is of type {found.kind}; expected a boolean")
     return found
