@@ -27,6 +27,8 @@ KNOWN = {
 }  # fmt: skip
 """What expressions are made of, by the names of sqlglot's classes."""
 
+BOUNDS = ("expression", "start", "length")
+"""The parts of functions of text that must be literals."""
 NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 WORDS = (
@@ -143,25 +145,24 @@ def expr(text: str) -> Expr:
 def unknown(node: Any) -> str | None:
     """What part of an expression is not known here, as it is written; None where it is."""
     name, given = type(node).__name__, node.args
-    written = str(node.sql())
     if name not in KNOWN or any(given.get(each) for each in ("query", "unnest", "field", "is_global")):
-        return written
-    if name == "Literal" and not node.is_string and not NUMBER.fullmatch(node.this):
-        return written
-    if name == "DataType" and node.this.name not in TYPES:
-        return f"the type {written}"
+        return str(node.sql())
+    if name == "DataType":
+        return None if node.this.name in TYPES else f"the type {node.sql()}"
     if name == "Round" and given.get("decimals") is not None:
-        return f"{written} (round(x * 100) / 100 is two digits)"
-    if name == "Log" and given.get("expression") is not None and node.this.sql() != "10":
-        return written
-    if name == "Trim" and given.get("expression") is not None:
-        return written
-    if name == "Is" and type(node.expression).__name__ not in ("Null", "Boolean"):
-        return written
-    if name in ("Like", "Substring"):
-        others = [given.get("expression"), given.get("start"), given.get("length")]
-        if not all(type(each).__name__ == "Literal" for each in others if each is not None):
-            return f"{written} of no literal"
-        if name == "Substring" and (given.get("start") is None or given["start"].sql() == "0"):
-            return written
-    return None
+        return f"{node.sql()} (round(x * 100) / 100 is two digits)"
+    if name in ("Like", "Substring") and not all(map(is_literal, (given.get(each) for each in BOUNDS))):
+        return f"{node.sql()} of no literal"
+    odd = (
+        (name == "Literal" and not node.is_string and not NUMBER.fullmatch(node.this))
+        or (name == "Log" and given.get("expression") is not None and node.this.sql() != "10")
+        or (name == "Trim" and given.get("expression") is not None)
+        or (name == "Is" and type(node.expression).__name__ not in ("Null", "Boolean"))
+        or (name == "Substring" and (given.get("start") is None or given["start"].sql() == "0"))
+    )
+    return str(node.sql()) if odd else None
+
+
+def is_literal(node: Any) -> bool:
+    """Whether a part of a function is a literal, or not there."""
+    return node is None or type(node).__name__ == "Literal"
