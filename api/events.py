@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
+from .aggregators.contract.words import said_here
 from .aggregators.errors import CalendarWarning, GapsWarning, QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
 from .lookbacks import Lookback, outputs_over
@@ -27,6 +28,8 @@ from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .relations import Relation
 
 __all__ = ["Events", "Windowed"]
@@ -49,6 +52,11 @@ class Events(Described, Generic[Result]):
     run_options: Options
 
     described = of_events
+
+    if not TYPE_CHECKING:  # or a misspelt name would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events have no {name!r}{said_here(name)}", name=name, obj=self)
 
     @property
     def names(self) -> list[str]:
@@ -73,9 +81,10 @@ class Events(Described, Generic[Result]):
         Parameters
         ----------
         condition
-            For Arrow data and files a pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``; files are
-            not read where their statistics, or the names of their folders, say that no event can meet it. For a
-            DataFrame a Spark column, or SQL as a string.
+            SQL that is the same on every engine, as :func:`~framefold.expr` has it. Or for Arrow data and files a
+            pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``, or the SQL as a string; files are not
+            read where their statistics, or the names of their folders, say that no event can meet it. For a DataFrame a
+            Spark column, or Spark's SQL as a string.
 
         Raises
         ------
@@ -211,6 +220,11 @@ class Windowed(Described, Generic[Result]):
     windows: tuple[Spec, ...]
     lookback: Lookback | None = None
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events in windows have no {name!r}{said_here(name)}", name=name, obj=self)
+
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
 
@@ -292,6 +306,20 @@ class Windowed(Described, Generic[Result]):
         if query.axis.beside == "step":
             return cast(Result, engine.run(query, self.events.run_options))
         return cast(Result, engine.beside(query, self.events.run_options, rows))
+
+    def explain_with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
+        """The explanation of :meth:`with_columns` with the same outputs; of :meth:`aggregate` it is :meth:`explain`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [4, 1, 2], "x": [3, 1, 2]}), time="t").window(ff.around(time=(-2, 0)))
+        >>> print(str(events.explain_with_columns(total=ff.Sum("x"))).splitlines()[-1].strip())
+        beside         each event, in the order in which they are
+        """
+        require_names(unnamed, "explain_with_columns")
+        engine, query, _ = self._bound_beside(outputs)
+        return engine.explain(query, self.events.run_options)
 
     def _bound_beside(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan, Sequence[str] | pa.Table]:
         """The query bound to its events, the engine of these, and the rows that results are beside."""

@@ -37,6 +37,7 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
+from .results.filled import filled
 from .results.finish import results_of
 from .sources.arrow import Reader, Readers, Source
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
@@ -54,7 +55,8 @@ STAGES = (
     ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
 )
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
+SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -86,7 +88,7 @@ class LocalEngine:
         return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
-        return explain(query, "the local engine", STAGES)
+        return explain(query, "the local engine", SORTED if query.axis.beside == "event" else STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))
@@ -161,7 +163,8 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         threads,
         None if source.shows_progress else watch,
     )
-    found = pa.concat_tables(table for _, table in slid)
+    tables = (table for _, table in slid)
+    found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
     if reported:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")

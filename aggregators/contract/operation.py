@@ -6,11 +6,11 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
-from ..errors import OperationError
+from ..errors import OperationError, QueryError
 from ..states.arrays import Bools, Index, Ints
 from ..states.fields import field
 from ..states.rows import place
@@ -18,6 +18,7 @@ from .column_expressions import ColumnLike, column_name
 from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
+from .words import said_here
 
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
@@ -101,10 +102,17 @@ class Operation(Operators, ABC):
     """Whether its results are joined from those of the operations it is made of, which may be over other windows."""
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
+    filling: str | None = None
 
     def __init__(self, *columns: ColumnLike) -> None:
         named = type(self).__name__
         self.columns = tuple(column_name(each, named) for each in columns)
+
+    if not TYPE_CHECKING:  # or a misspelt name would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{said_here(name)}"
+            raise AttributeError(message, name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
@@ -150,6 +158,12 @@ class Operation(Operators, ABC):
         made_of = self._made_of()
         return next((value for value in made_of.values() if isinstance(value, dict)), made_of)
 
+    def in_its_words(self, sentence: str) -> str:
+        """A sentence about laws, in which functions have the names that whoever wrote them gave them."""
+        for part in self._parts():
+            sentence = part.in_its_words(sentence)
+        return sentence
+
     @property
     def is_made_of_others(self) -> bool:
         """Whether it computes other operations, as ``AllOf`` does."""
@@ -159,6 +173,11 @@ class Operation(Operators, ABC):
     def in_order(self) -> bool:
         """Whether this operation, or one it is made of, uses the order of events."""
         return self.uses_order or any(part.in_order for part in self._parts())
+
+    @property
+    def has_inner_filling(self) -> bool:
+        """Whether a part of this operation is filled, which only a whole output can be."""
+        return any(part.filling or part.has_inner_filling for part in self._parts())
 
     @property
     def has_inner_windows(self) -> bool:
@@ -201,6 +220,30 @@ class Operation(Operators, ABC):
         [{'window': {'start': 0, 'end': 2}, 'x': 3, 'n': None}, {'window': {'start': 0, 'end': 4}, 'x': 3, 'n': 2}]
         """
         return self.changed(windows=windows)
+
+    def filled(self, how: Literal["last", "linear"]) -> Self:
+        """The operation with values in windows where it has none, such as those without an event (``empty="emit"``).
+
+        As a gap filler of SQL, or pandas' ``resample(...).ffill()`` and ``interpolate()``, each key for itself.
+
+        Parameters
+        ----------
+        how
+            ``"last"`` for the value of the last window before that has one. ``"linear"`` for a number on the line
+            between this and the next one, by the ends of windows, or by ``at`` where these have it (``stamp=``); a
+            double, and null after the last value. Before the first value all is null.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 3], "x": [1.0, 4.0]}), time="t").window(ff.tumbling(1, empty="emit"))
+        >>> x = ff.Last("x")
+        >>> events.aggregate(last=x.filled("last"), line=x.filled("linear"), n=ff.Count()).drop(["window"]).to_pydict()
+        {'last': [1.0, 1.0, 1.0, 4.0], 'line': [1.0, 2.0, 3.0, 4.0], 'n': [1, 0, 0, 1]}
+        """
+        if how not in ("last", "linear"):
+            raise QueryError(f"filled() is given {how!r}; expected 'last' (as pandas' ffill) or 'linear' (interpolate)")
+        return self.changed(filling=how)
 
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.

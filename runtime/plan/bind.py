@@ -105,6 +105,7 @@ def bind(
         return BoundAggregate(name, each.at_times(times.duration), types)
 
     bound = {name: bind_output(name, each) for name, each in outputs.items()}
+    check_filled(bound, windows, beside is not None)
     for each in bound.values():
         try_laws(each)
     numbers = {spec: number for number, spec in enumerate(specs)}
@@ -195,6 +196,34 @@ def check_lifetimes(
         )
 
 
+def type_of_output(operation: BoundAggregate) -> pa.DataType:
+    """The type of an output in a result: of a line between values a double."""
+    return pa.float64() if operation.spec.filling == "linear" else operation.result
+
+
+def check_filled(outputs: Mapping[str, BoundAggregate], windows: Sequence[Windows], beside: bool) -> None:
+    """QueryError where an output is filled (``.filled``) that cannot be, or that has no windows without an event."""
+    for name, operation in outputs.items():
+        spec, kind = operation.spec, operation.result
+        if spec.has_inner_filling:
+            raise QueryError(f"{name}={spec!r} has .filled(...) inside; expected it on the whole output")
+        if spec.filling is None:
+            continue
+        said = f"{name}={spec!r} is filled, and"
+        if beside:
+            raise QueryError(f"{said} with_columns() gives rows, and no windows one by one; expected .aggregate(...)")
+        if len(windows) > 1:
+            raise QueryError(f"{said} there are {len(windows)} kinds of windows; expected a query for each")
+        if not windows[0].emits_empty:
+            raise QueryError(
+                f"{said} windows without an event are left out; expected some with empty='emit', such as "
+                "ff.tumbling('1 minute', empty='emit')"
+            )
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if spec.filling == "linear" and not number:
+            raise QueryError(f"{said} there is no line between values of type {kind}; expected .filled('last')")
+
+
 def check_filling(axis: Axis) -> None:
     """QueryError where windows are to be filled, and none is there."""
     fill = axis.windows[0].fill if axis.windows else None
@@ -232,7 +261,7 @@ def result_schema(
 
     Beside events it has the outputs; beside labels these, and the number of each one's label before them.
     """
-    values = [pa.field(name, operation.result) for name, operation in outputs.items()]
+    values = [pa.field(name, type_of_output(operation)) for name, operation in outputs.items()]
     columns = [pa.field(key.name, values_type(key.type)) for key in keys]
     if axis.beside == "step":
         return pa.schema([*columns, pa.field(AT, times.bound_type), *values])

@@ -323,6 +323,11 @@ class Plan:
         return None if lasting is None else f"{lasting.spec!r} is of how long they last"
 
     @property
+    def filled(self) -> dict[str, str]:
+        """How outputs are filled, by the names of those that are."""
+        return {name: bound.spec.filling for name, bound in self.outputs.items() if bound.spec.filling is not None}
+
+    @property
     def in_rows(self) -> bool:
         """Whether the events must come with their row numbers in :attr:`rank`, sorted by key and row."""
         return self.axis.unit == "rows"

@@ -29,6 +29,7 @@ from ..sliding.range_facts import RangeFacts
 from ..tuning import CHUNK_WINDOWS
 from .beside import beside
 from .chunks import Chunk, chunks
+from .filled import filled
 from .in_runs import finished_in_runs
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
@@ -63,8 +64,9 @@ def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted |
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    for chunk in chunks(merged, chunk_windows or CHUNK_WINDOWS):
-        yield results_of(chunk, wanted)
+    parts = chunks(merged, chunk_windows or CHUNK_WINDOWS)
+    found = (results_of(chunk, wanted) for chunk in parts)
+    yield from filled(merged.plan, found) if merged.plan.filled else found
 
 
 def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
@@ -194,6 +196,8 @@ def outputs_of(
         if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+        if chunk.plan.filled.get(name) == "linear":
+            finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 
 

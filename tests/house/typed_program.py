@@ -111,7 +111,11 @@ class Longest:
         return buffer
 
 
+TWICE: ff.Expr = ff.expr("x * 2")
 AGGREGATES: dict[str, Any] = {
+    "twice": ff.Sum(TWICE),
+    "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
+    "beyond": ff.Filtered(ff.Count(), ff.expr("x > 1")),
     "longest": ff.from_aggregator(Longest(), "k"),
     "rise": ff.Delta("x"),
     "rate": ff.Rate("x"),
