@@ -11,7 +11,7 @@ SHARE = (8 if os.environ.get("CI") else 1) if THOROUGH else 10
 
 
 def some(thorough: int, quick: int | None = None) -> int:
-    """The number of examples of this run, where a thorough one has ``thorough``, and another ``quick`` if it is given."""
+    """The number of examples of this run: a thorough one has ``thorough``, another ``quick`` or a tenth of these."""
     return thorough // SHARE if THOROUGH or quick is None else quick
 
 
