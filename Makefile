@@ -38,9 +38,10 @@ demo: $(VENV)/has-spark
 demo-stream: $(VENV)/has-spark
 	@$(BIN)/framefold demo --stream
 
-# Two processes at once: one has all that needs Spark, and so the one session. What the other says comes after.
+# Two processes at once: one has all that needs Spark, and so the one session; the other gives way, and what it says comes
+# after.
 test: $(VENV)/has-test
-	@$(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	@nice $(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m "not slow and spark"; with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
