@@ -41,7 +41,7 @@ QUICK = {
     "FileSystemBasedCheckpointFileManager",
 }
 """With Spark's default (4.3.0), each file of a checkpoint on this machine starts a process ``readlink`` eight times: a
-quarter of what a micro-batch costs."""
+sixth of what a micro-batch costs."""
 
 
 @contextmanager
