@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .reading import *
     from .relations import *
     from .runtime.explain import *
+    from .runtime.expressions.text import *
     from .runtime.windows import *
     from .start import *
     from .stream_metrics import *
@@ -25,7 +26,7 @@ else:  # a name is there when it is asked for: the command line's help needs non
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
         "lookbacks", "reading", "relations", "start", "together", "windows", "stream_metrics", "runtime.explain",
-        "runtime.windows",
+        "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

@@ -378,17 +378,17 @@ class Relation(Generic[Result]):
 
     def inserts(self) -> Result:
         """Those of :meth:`changes` that insert a row: the paper's ISTREAM."""
-        return self._changed("inserts", "weight > 0")
+        return self._changed("inserts", 1)
 
     def deletes(self) -> Result:
         """Those of :meth:`changes` that delete a row: the paper's DSTREAM."""
-        return self._changed("deletes", "weight < 0")
+        return self._changed("deletes", -1)
 
-    def _changed(self, view: str, condition: str | None = None) -> Result:
+    def _changed(self, view: str, sign: int = 0) -> Result:
         self._no_views(view)
         found = self.operators.changes(self.data)
-        if condition is not None:
-            found = self.operators.where(found, self.operators.condition(condition))
+        if sign:
+            found = self.operators.weighing(found, sign)
         return cast(Result, self.operators.result(found))
 
     def rows(self) -> Result:

@@ -18,24 +18,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.states.alike import numbers
 from ..aggregators.states.large import is_text
+from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
-from .accumulate.time_order import sorted_events
+from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, ROW, type_of
+from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
-from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
+from .results.filled import filled
 from .results.finish import results_of
 from .sources.arrow import Reader, Readers, Source
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
@@ -53,7 +55,8 @@ STAGES = (
     ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
 )
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
+SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -77,13 +80,15 @@ class LocalEngine:
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
             found = self.run(query, options)
-            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
+            place = np.full(len(rows), -1)
+            place[found.column(0).to_numpy()] = np.arange(len(found))
+            return put_beside(rows, place, found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
-        return explain(query, "the local engine", STAGES)
+        return explain(query, "the local engine", SORTED if query.axis.beside == "event" else STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))
@@ -158,7 +163,8 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         threads,
         None if source.shows_progress else watch,
     )
-    found = pa.concat_tables(table for _, table in slid)
+    tables = (table for _, table in slid)
+    found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
     if reported:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
@@ -183,16 +189,42 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     plan, source = in_this_process(plan), Source(events)
     if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
         source, plan = with_text_codes(source, plan)
-    place = own_name(ROW, plan.columns)
-    some = source.data.append_column(place, pa.array(np.arange(len(events))))
+    some, kept = source.data, None
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    some = sorted_events(plan, some, dictionaries=True)
-    threads = pa.cpu_count() + 1 if plan.only_library_code else 1
-    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
-    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
+    keys = WholeKeys(plan, some)
+    threads = pa.cpu_count() if plan.only_library_code else 1
+    if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
+        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
+    else:
+        if reported := LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "the local engine", STAGES)
+        found = pa.concat_tables(
+            table
+            for _, table in in_order(
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                keys.parts(),
+                threads,
+                partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
+            )
+        )
+        if reported:
+            LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    place = keys.place
+    if kept is not None:
+        place = np.full(len(rows), -1)
+        place[kept] = numbers(len(kept)) if keys.place is None else keys.place
+    return put_beside(rows, place, found)
+
+
+def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls."""
+    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+    return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:

@@ -31,9 +31,9 @@ class Filtered(Operation):
     operation
         What is computed.
     predicate
-        The name of a boolean column, an expression that computes one, or a function of whole columns (numpy arrays,
-        Arrow arrays where numpy has no type for them) that gives a boolean array. Events where it is null, or one of
-        its columns is, do not pass.
+        The name of a boolean column, an expression that computes one, such as :func:`~framefold.expr`, or a function
+        of whole columns (numpy arrays, Arrow arrays where numpy has no type for them) that gives a boolean array.
+        Events where it is null, or one of its columns is, do not pass.
     *columns
         The columns that the function takes; those of the operation unless given.
 

@@ -214,7 +214,8 @@ def check_create(bound: BoundAggregate) -> None:
             return
     except Exception:  # of a user's functions on made-up events, or of pickling
         return
-    law = LawError("purity: create gives the same object each time, which accumulate changes; expected a new one")
+    said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
+    law = LawError(bound.spec.in_its_words(said))
     raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {law}") from law
 
 

@@ -64,6 +64,9 @@ class Deviations:
     @classmethod
     def of(cls, frames: Frames, values: Floats) -> Deviations:
         """The deviations of each frame's values."""
+        if frames.are_rows and ordinary(values):
+            none = np.zeros(frames.size)
+            return cls(frames.count(), values + 0.0, none, none, none, none, np.zeros(frames.size, np.int8))
         found = gridded(frames, values)
         if found is None:
             return cls._of_each(frames, values)
@@ -178,6 +181,9 @@ class Deviations:
 
     def variance(self, ddof: int) -> tuple[Floats, Floats]:
         """The variances, never negative, in units of ``4**(UNIT * level)``, and what rounding lost of them."""
+        high, low = np.empty((2, len(self.count)))
+        if loops.variances(list(map(np.ascontiguousarray, (self.count, *self._sums()))), ddof, high, low):
+            return high, low
         count = np.maximum(self.count, 1).astype(np.float64)
         square, lost = product(self.sum, self.sum)
         part, part_low = quotient(square, lost + 2 * self.sum * self.sum_low, count)
@@ -240,6 +246,12 @@ def scaled(frames: Frames, values: Floats) -> Deviations:
     squares = np.where(frames.sum(~finite) > 0, np.nan, made.squares)
     level = np.where(squares == 0, 0, level).astype(np.int8)
     return Deviations(count, centre, made.sum, made.sum_low, squares, made.squares_low, level)
+
+
+def ordinary(values: Floats) -> bool:
+    """Whether the squares of values neither overflow nor vanish."""
+    sizes = np.abs(values)
+    return bool((sizes < ORDINARY).all() and ((sizes > 1 / ORDINARY) | (sizes == 0)).all())
 
 
 def level_of(sizes: Floats) -> NDArray[np.int8]:

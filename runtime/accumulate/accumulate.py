@@ -57,6 +57,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
     of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
+    if groups.starts is not None and len(plan.by) == 1 and lives is None:
+        return replace(made, starts=groups.starts)
     if all(key.count == 1 for key in keys):  # one key, in the order of frames: merged
         made = replace(made, starts=np.zeros(1, np.intp))
     if groups.counts is not None or (counts := frames.count()).all():

@@ -37,12 +37,16 @@ class Groups:
         The number of rows of each group; None where unknown: groups may then be empty.
     values
         The groups' values of each column.
+    starts
+        The first group of each value of the first column, where each row is a group, sorted by the columns as they
+        are given; None where that is not known.
     """
 
     index: Index
     size: int
     counts: Ints | None
     values: list[Any]
+    starts: Index | None = None
 
 
 def assign(
@@ -112,11 +116,14 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
+    if len(columns) == 2 and (starts := starts_if_sorted(columns[0].codes, columns[1].codes)) is not None:
+        values = [each.values_of_rows() for each in columns]  # each row is a group
+        # The codes of numbers are in their order.
+        return Groups(numbers(rows), rows, ones(rows), values, None if columns[0].of_rows is None else starts)
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
-    if rises(codes):  # each row is a group
-        index = first = numbers(rows)
-        counts, found = ones(rows), codes
-    elif ascends(codes):
+    if rises(codes):
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
+    if ascends(codes):
         new = differs(codes)
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)
         counts, found = np.diff(first, append=rows), codes[first]
@@ -127,6 +134,15 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     else:  # codes were made dense to be packed
         values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)
+
+
+def starts_if_sorted(first: NDArray[Any], second: NDArray[Any]) -> Index | None:
+    """Where the values of the first column begin, if rows are sorted by two columns and all differ; else None."""
+    fresh = differs(first)
+    starts = np.flatnonzero(fresh)
+    if not rises(first[starts]):
+        return None
+    return starts if (fresh[1:] | (second[1:] > second[:-1])).all() else None
 
 
 class SortedGroups(NamedTuple):

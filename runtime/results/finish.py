@@ -31,6 +31,7 @@ from ..sliding.range_facts import RangeFacts
 from ..tuning import CHUNK_WINDOWS
 from .beside import beside
 from .chunks import Chunk, chunks
+from .filled import filled
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
 
@@ -64,8 +65,9 @@ def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted |
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    for chunk in chunks(merged, chunk_windows or CHUNK_WINDOWS):
-        yield results_of(chunk, wanted)
+    parts = chunks(merged, chunk_windows or CHUNK_WINDOWS)
+    found = (results_of(chunk, wanted) for chunk in parts)
+    yield from filled(merged.plan, found) if merged.plan.filled else found
 
 
 def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
@@ -171,11 +173,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = chunk.partials.keys_at(rows.row)
-    columns = [
-        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
-        for number, column in enumerate(columns)
-    ]
+    columns = chunk.keys_of(rows.row)
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
@@ -199,6 +197,8 @@ def outputs_of(
         if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+        if chunk.plan.filled.get(name) == "linear":
+            finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 
 

@@ -37,6 +37,8 @@ def holds(plan: Plan) -> bool:
 def why_not(plan: Plan) -> str | None:
     """Why a stream cannot answer a query, in words; None where it can."""
     windows = plan.axis.windows
+    if plan.axis.beside in ("event", "label"):
+        return "its results are beside events or labels, and windows are given as they close"
     if plan.until is not None:
         if plan.axis.each_row:
             return "events have an end, and the order of events matters to an operation"
@@ -46,6 +48,11 @@ def why_not(plan: Plan) -> str | None:
             return "events have an end, and windows depend on those before them"
         if any(each.emits_empty for each in windows):
             return "events have an end, and empty='emit' asks for windows without one"
+    if plan.filled:
+        return (
+            f"{next(iter(plan.filled))} is filled, and its values in windows that were given before are not kept; fill "
+            "its results where they are written"
+        )
     for each in windows:
         if each.fill is not None:
             return "windows are filled (fill_from=, fill_to=), and which keys there are is known at the end only"

@@ -314,5 +314,7 @@ class LandmarkEach(Bounded):
             opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
             high = np.minimum(high, opened[partials.key])
         end = at if self.until is None else np.minimum(at, self.until)
-        found = Ranges(partials.starts[partials.key], high, row, self.starts_of(partials, row), end, at)
-        return found.where(found.high > found.low)
+        low = partials.of_keys(partials.starts)
+        start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
+        found = Ranges(low, high, row, start, end, at)
+        return found if self.beyond is None else found.where(found.high > found.low)

@@ -22,7 +22,11 @@ Gaps: TypeAlias = Literal["warn", "allow"]
 
 WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
     "closed": {"left": "for [start, end)", "right": "for (start, end]"},
-    "empty": ("skip", "emit"), "min_fill": ("partial", "full"), "emit": ("every", "on_change"),
+    "empty": {
+        "skip": "to leave out windows without an event",
+        "emit": "to give them, which .filled('last') of an output fills",
+    },
+    "min_fill": ("partial", "full"), "emit": ("every", "on_change"),
     "stamp": ("interval", "end", "start"), "gaps": ("warn", "allow"),
 }  # fmt: skip
 """The values of arguments that several kinds of windows have."""

@@ -113,6 +113,8 @@ class StreamEngine(DataFrameEngine):
         return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
+        if plan.axis.beside is not None:
+            self.beside(plan, options, ())
         self._checked(plan, options)
         return explain(plan, "Spark, a stream", self._stages(plan, options))
 

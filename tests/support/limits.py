@@ -23,6 +23,8 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "text_block_bytes": "runtime.sources.formats.BLOCK_BYTES",
     "decoded_batch_rows": "runtime.sources.parquet_decoding.READ_ROWS",
     "min_decoded_rows": "runtime.sources.parquet_decoding.MIN_DECODED_ROWS",
+    "keys_rows": "runtime.accumulate.time_order.KEYS_ROWS",
+    "many_rows": "runtime.threads.MANY",
     # rows to groups
     "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
     "sparse_codes": "runtime.columns.groups.MAX_SPARSE",
@@ -56,6 +58,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "min_lone_blocks": "runtime.sliding.van_herk.MIN_SEGMENTS_ALONE",
     "min_side_by_side": "runtime.sliding.slide.MIN_WINDOWS",
     "many_ranges": "runtime.sliding.slide.MANY_RANGES",
+    "lookback_edges": "lookbacks.FEW_EDGES",
     # results
     "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
     "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
