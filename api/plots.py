@@ -126,7 +126,8 @@ def plot(
             f"plot(kind={kind!r}) is given {keys:,} keys; expected at most {MOST_KEYS[kind]}: "
             f"keep some of them{instead}"
         )
-    return cast(Any, drawing.heat() if kind == "heat" else drawing.lines(band or ()))
+    chart: altair.Chart | altair.LayerChart = drawing.heat() if kind == "heat" else drawing.lines(band or ())
+    return chart
 
 
 def as_columns(result: Any) -> Any:
@@ -202,8 +203,8 @@ def require_grid(found: Shown, band: Sequence[str] | None) -> None:
 def is_number(type: pa.DataType) -> bool:
     """Whether values are shown as numbers, durations as seconds."""
     kinds = pa.types
-    plain = kinds.is_integer(type) or kinds.is_floating(type) or kinds.is_decimal(type)
-    return plain or kinds.is_boolean(type) or kinds.is_duration(type)
+    takes = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean, kinds.is_duration)
+    return any(takes_it(type) for takes_it in takes)
 
 
 def rows_of(engine: Engine, names: Sequence[str]) -> pa.Table:
