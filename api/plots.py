@@ -267,12 +267,12 @@ class Drawing:
         several, steps = len(outputs) > 1, not (self.stamped or self.overlap)
         x = self.shown.times[0] if self.stamped else BOUNDS[0 if steps else 1]
         rows = (
-            [{**row, "output": name} for name in outputs for row in self.runs(x, {"value": name}, steps)]
+            [{**row, "#output": name} for name in outputs for row in self.runs(x, {"#value": name}, steps)]
             if several
             else self.runs(x, {name: name for name in (*outputs, *band)}, steps)
         )
-        channels = [alt.X(**self.along(x)), alt.Detail(field="run", type="nominal")]
-        output = {"field": "output", "type": "nominal", "sort": list(outputs), "title": None}
+        channels = [alt.X(**self.along(x)), alt.Detail(field="#run", type="nominal")]
+        output = {"field": "#output", "type": "nominal", "sort": list(outputs), "title": None}
         if self.key:
             channels += [alt.Color(**self.keyed()), *([alt.Row(**output)] if several else ())]
         elif several:
@@ -286,7 +286,7 @@ class Drawing:
             low = number(band[0], zero=False) | {"title": None if outputs else " to ".join(band)}
             layers.append(chart.mark_area(opacity=0.25, **how).encode(alt.Y(**low), alt.Y2(field=escaped(band[1]))))
         if outputs:
-            y = number("value", zero=False) | {"title": None} if several else number(outputs[0], zero=False)
+            y = number("#value", zero=False) | {"title": None} if several else number(outputs[0], zero=False)
             # The round ends of a line without length are a dot: a window by itself.
             layers.append(chart.mark_line(strokeCap="round", **how).encode(alt.Y(**y)))
         return layers[0] if len(layers) == 1 else alt.layer(*layers)
@@ -296,9 +296,9 @@ class Drawing:
         alt, (value,) = self.altair, self.shown.outputs
         numbers, rows = self.there({value: value})
         starts = self.ends - self.step if self.overlap else self.starts
-        shown = {"from": starts, BOUNDS[0]: self.starts, BOUNDS[1]: self.ends}
+        shown = {"#from": starts, BOUNDS[0]: self.starts, BOUNDS[1]: self.ends}
         times = {name: self.texts_of(ticks[rows]) for name, ticks in shown.items()}
-        x, y = self.along("from", "window"), self.keyed()
+        x, y = self.along("#from", "window"), self.keyed()
         unit = {} if x["type"] == "quantitative" else {"timeUnit": "utcyearmonthdatehoursminutes"}
         tips = [alt.Tooltip(field=name, type=x["type"], title=name, **unit) for name in BOUNDS]
         tips.append(alt.Tooltip(**number(value)))
@@ -315,7 +315,7 @@ class Drawing:
         return {name: each[rows] for name, each in columns.items()}, rows
 
     def runs(self, x: str, named: Mapping[str, str], steps: bool) -> list[dict[str, Any]]:
-        """What lines go through: a column ``run`` has the number of the line, which ends where a window is missing."""
+        """What lines go through: a column ``#run`` has the number of the line, which ends where a window is missing."""
         numbers, rows = self.there(named)
         codes, starts, ends = self.codes[rows], self.starts[rows], self.ends[rows]
         if self.stamped:
@@ -329,7 +329,7 @@ class Drawing:
             every = np.append(np.arange(len(rows)), last)
             rows, run, times = rows[every], run[every], np.append(times, ends[last])
             numbers = {name: each[every] for name, each in numbers.items()}
-        return self.rows(rows, {x: self.texts_of(times), "run": run} | numbers)
+        return self.rows(rows, {x: self.texts_of(times), "#run": run} | numbers)
 
     def rows(self, rows: Ints, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of a chart: the key, and columns."""

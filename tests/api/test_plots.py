@@ -178,26 +178,26 @@ def test_bands_lie_between_two_columns_under_the_line() -> None:
 def test_several_outputs_are_below_one_another_or_have_colours() -> None:
     chart = ff.plot(quarters())
     spec = chart.to_dict()
-    assert (spec["encoding"]["row"]["field"], spec["encoding"]["row"]["sort"]) == ("output", ["s", "n"])
+    assert (spec["encoding"]["row"]["field"], spec["encoding"]["row"]["sort"]) == ("#output", ["s", "n"])
     assert spec["resolve"] == {"scale": {"y": "independent"}}
-    assert {(row["output"], row["value"]) for row in rows_of(chart) if row["zone"] == "b"} == {
+    assert {(row["#output"], row["#value"]) for row in rows_of(chart) if row["zone"] == "b"} == {
         ("s", 6.0), ("s", 4.0), ("n", 3.0), ("n", 1.0)
     }  # fmt: skip
     result = ff.events(TRIPS, time="at").window(ff.tumbling("1 hour")).aggregate(low=ff.Min("x"), high=ff.Max("x"))
     encoding = ff.plot(result).to_dict()["encoding"]
-    assert (encoding["color"]["field"], "row" in encoding) == ("output", False)
+    assert (encoding["color"]["field"], "row" in encoding) == ("#output", False)
 
 
 def test_a_heat_map_has_a_row_for_each_key() -> None:
     chart = ff.plot(quarters(), "n", kind="heat")
     spec = chart.to_dict()["encoding"]
-    assert [spec[each]["field"] for each in ("x", "x2", "y", "color")] == ["from", "window_end", "zone", "n"]
-    assert {(row["zone"], row["from"], row["window_end"], row["n"]) for row in rows_of(chart)} == {
+    assert [spec[each]["field"] for each in ("x", "x2", "y", "color")] == ["#from", "window_end", "zone", "n"]
+    assert {(row["zone"], row["#from"], row["window_end"], row["n"]) for row in rows_of(chart)} == {
         ("a", at(0), at(15), 1), ("a", at(75), at(90), 1), ("b", at(0), at(15), 3), ("b", at(30), at(45), 1)
     }  # fmt: skip
     result = ff.events(pa.table({"t": [0, 5, 30]}), time="t").window(ff.sliding(10, every=5)).aggregate(n=ff.Count())
     chart = ff.plot(result, kind="heat")
-    assert [(row["from"], row["window_end"], row["n"]) for row in rows_of(chart)] == [
+    assert [(row["#from"], row["window_end"], row["n"]) for row in rows_of(chart)] == [
         (0, 5, 1), (5, 10, 2), (10, 15, 1), (30, 35, 1), (35, 40, 1)
     ]  # fmt: skip
     assert "y" not in chart.to_dict()["encoding"]
@@ -215,6 +215,15 @@ def test_keys_of_every_kind_are_in_their_order() -> None:
     assert {"a.b[0]", "x.y"} <= rows_of(chart)[0].keys()
 
 
+def test_columns_have_the_names_that_a_chart_might_use_itself() -> None:
+    events = pa.table({"t": [0, 12, 1], "run": ["a", "a", "b"]})
+    query = ff.events(events, time="t", by="run").window(ff.tumbling(10))
+    chart = ff.plot(query.aggregate(value=ff.Count(), output=ff.Max("t")))
+    assert {(row["run"], row["#output"], row["#value"]) for row in rows_of(chart)} == {
+        ("a", "value", 1), ("a", "output", 0), ("a", "output", 12), ("b", "value", 1), ("b", "output", 1)
+    }  # fmt: skip
+
+
 def test_outputs_of_every_kind_of_number() -> None:
     columns = {"d": [Decimal("1.5")], "b": [True], "p": [dt.timedelta(seconds=90)], "i": pa.array([3], pa.uint64())}
     result = (
@@ -222,7 +231,7 @@ def test_outputs_of_every_kind_of_number() -> None:
         .window(ff.tumbling(2))
         .aggregate(**{name: ff.Last(name) for name in columns}, text=ff.CollectList("i"))
     )
-    assert {(row["output"], row["value"]) for row in rows_of(ff.plot(result))} == {
+    assert {(row["#output"], row["#value"]) for row in rows_of(ff.plot(result))} == {
         ("d", 1.5),
         ("b", 1),
         ("p", 90),
