@@ -344,8 +344,9 @@ def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> Non
     try:
         spark.conf.set("spark.sql.session.timeZone", "America/New_York")
         expected = lines_of(ff.plot(quarters(), "s", timezone="America/New_York"), "window_start", "s")
-        for given in (result, result.toArrow(), result.toPandas()):
+        for given in (result, result.toPandas()):
             assert lines_of(ff.plot(given, "s"), "window_start", "s") == expected
+        assert lines_of(ff.plot(result.toArrow(), "s"), "window_start", "s") == STEPS  # Spark says that it is in UTC
         assert ff.plot(result, "s").to_dict()["encoding"]["x"]["title"] == "window_start (America/New_York)"
         assert lines_of(ff.plot(result, "s", timezone="UTC"), "window_start", "s") == STEPS
         assert len(lines_of(ff.plot(result.collect(), "s"), "window_start", "s")) == len(STEPS)
