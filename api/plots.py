@@ -277,7 +277,7 @@ class Drawing:
             channels += [alt.Color(**self.keyed()), *([alt.Row(**output)] if several else ())]
         elif several:
             channels.append(alt.Color(**output))
-        chart = alt.Chart(alt.Data(values=rows), width=600, height=200).encode(*channels)
+        chart = alt.Chart({"values": rows}, width=600, height=200).encode(*channels)
         if several and self.key:
             chart = chart.resolve_scale(y="independent")
         how = {"interpolate": "step-after" if steps else "linear"}
@@ -302,7 +302,7 @@ class Drawing:
         unit = {} if x["type"] == "quantitative" else {"timeUnit": "utcyearmonthdatehoursminutes"}
         tips = [alt.Tooltip(field=name, type=x["type"], title=name, **unit) for name in BOUNDS]
         tips.append(alt.Tooltip(**number(value)))
-        chart = alt.Chart(alt.Data(values=self.rows(rows, times | numbers)), width=600).mark_rect()
+        chart = alt.Chart({"values": self.rows(rows, times | numbers)}, width=600).mark_rect()
         chart = chart.encode(alt.X(**x), alt.X2(field=BOUNDS[1]), alt.Color(**number(value)))
         if not self.key:
             return chart.encode(tooltip=tips)
