@@ -68,5 +68,6 @@ def ways(plan: Plan) -> list[tuple[str, str]]:
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:
     """How an output is computed over one kind of windows, by its number on the axis, in words."""
-    choose = coverage.choose if plan.until is not None or plan.axis.windows[number].runs else slide.choose
-    return choose(plan, output, number).words
+    if plan.until is not None or plan.axis.windows[number].runs:
+        return coverage.way_in_words(plan, output, number)
+    return slide.way_in_words(plan, output, number)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
 from .plan.bind import BOUNDS, ROW, type_of
-from .plan.plan import Plan, in_this_process, is_library_code
+from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .plan.window_inputs import own_name
 from .progress import watched
@@ -144,7 +145,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         give_back()
     if reported:
         report_partials(merged, "the local engine", events)
-    threads = pa.cpu_count() if only_library_code(plan) else 1
+    threads = pa.cpu_count() if plan.only_library_code else 1
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
@@ -185,7 +186,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
         some = drop_null_times(some, plan.time)
     some = sorted_events(plan, some, dictionaries=True)
-    threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
+    threads = pa.cpu_count() + 1 if plan.only_library_code else 1
     readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
     return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
 
@@ -263,17 +264,12 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
 
 def readers_of(source: Source, plan: Plan) -> Readers:
     """The readers of the events, and the number of threads that call them."""
-    if not only_library_code(plan):
+    if not plan.only_library_code:
         return Readers(batches_in_turn(source, plan), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
     return Readers(batches_in_turn(source, plan), pa.cpu_count() + 1)
-
-
-def only_library_code(plan: Plan) -> bool:
-    """Whether no function of a user's is called, which may not be fit for several threads."""
-    return all(is_library_code(bound.operation) for bound in plan.outputs.values())
 
 
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
@@ -354,16 +350,24 @@ def pooled(
     function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """What :func:`in_order` gives, by several threads."""
-    with ThreadPoolExecutor(threads, "framefold") as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, next(numbers), item))
-                del item  # or it would be held while the next one is made
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = workers(threads, os.getpid())
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, next(numbers), item))
+            del item  # or it would be held while the next one is made
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
-        finally:
-            for each in waiting:
-                each.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        wait([each for each in waiting if not each.cancel()])
+
+
+@cache
+def workers(threads: int, process: int) -> ThreadPoolExecutor:
+    """As many threads, started once: a query of some milliseconds would wait for theirs. A fork of a process has none.
+
+    They wait for queries, whose functions never wait for one another's.
+    """
+    return ThreadPoolExecutor(threads, "framefold")

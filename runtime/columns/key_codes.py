@@ -183,7 +183,8 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
     limit = max(MAX_SPARSE, 4 * len(numbers))
     greatest = int(numbers.view(f"u{numbers.dtype.itemsize}").max())  # a negative number is a great one here
     if greatest < min(limit, 1 << 8 * numbers.dtype.itemsize - 1):
-        return numbers, 0, greatest + 1
+        least = int(numbers.min()) if numbers[0] == numbers[-1] == greatest else 0  # one number, maybe
+        return numbers, least, greatest - least + 1
     least, greatest = edges(numbers)
     return (numbers, least, greatest - least + 1) if greatest - least < limit else None
 

@@ -137,8 +137,8 @@ def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
     ranks = [each.to_numpy() for each in table.column(BATCH_RANK).chunks if len(each)]  # as one they would be copied
-    edges = np.array([each[at] for each in ranks for at in (0, -1)])
-    if ascends(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
+    edges = [int(each[at]) for each in ranks for at in (0, -1)]
+    if edges == sorted(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
         return table
     return take_rows(table, np.argsort(np.concatenate(ranks), kind="stable"))
 

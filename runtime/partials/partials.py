@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import CompensatedField, Field
-from ...aggregators.states.large import fitting
+from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.ragged import leaves
 from ..columns.key_codes import key_codes, one_array
@@ -98,7 +99,12 @@ class Partials:
 
     def filled(self) -> Partials:
         """The partials that have an event."""
-        return self if self.events is None else Partials(self.plan, self.table.filter(pa.array(self.events > 0)))
+        if self.events is None:
+            return self
+        kept = self.events > 0
+        if self.starts is not None:
+            return replace(self, events=None).where(kept)
+        return Partials(self.plan, self.table.filter(pa.array(kept)))
 
     def where(self, kept: Bools) -> Partials:
         """Some of merged partials, which are merged as they are."""
@@ -121,6 +127,14 @@ class Partials:
     def keys(self) -> list[pa.Array]:
         """The key columns, a value a row."""
         return list(map(self.column, self.plan.keys))
+
+    def keys_at(self, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
+        """The key columns of some rows."""
+        columns = [one_array(self.table.column(at)) for at in range(len(self.plan.by))]
+        if (run := run_of(rows)) is not None:
+            return [column[run] for column in columns]
+        taken = pa.array(rows)
+        return [take(column, taken) for column in columns]
 
     @property
     def frames(self) -> Ints:

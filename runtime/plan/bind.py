@@ -376,12 +376,14 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
     if not isinstance(name, str):
         raise QueryError(f"{argument} names {name!r}; expected the name of a column")
-    if events.get_field_index(name) < 0:
+    if (at := events.get_field_index(name)) < 0:
         found = events.names.count(name)
         many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
         parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    require_taken(events, [name], argument)
-    return type_of_values(events.field(name))
+    column = events.field(at)
+    if column.metadata:
+        require_taken(events, [name], argument)
+    return type_of_values(column)

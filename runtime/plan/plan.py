@@ -52,7 +52,7 @@ class Axis:
         """Whether every row is a frame: interval events overlap, and may have to be combined in their order."""
         return self.intervals and self.in_order
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """What frames are cut from: ``"rows"`` if any windows are counted in rows, else ``"time"``."""
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
@@ -149,7 +149,8 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
+        ids = [each.window_ids(own) for each, own in zip(self.windows, views, strict=True)]
+        return [own if its is None else replace(own, ids=its) for own, its in zip(views, ids, strict=True)]
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
@@ -159,9 +160,11 @@ class Axis:
         else:  # partials that are in no window of this kind must not be in the midst of one
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
-        if view.within is not None and windows.frame_span is not None:
-            own = view.frames[found.row]
-            found = found.where(np.flatnonzero((own >= view.within[0]) & (own <= view.within[1])))
+        if view.within is not None and windows.frame_span is not None:  # of one key: windows are in the order of frames
+            assert isinstance(found, Ranges)
+            first, last = view.within
+            own = np.searchsorted(view.frames, first), np.searchsorted(view.frames, last, side="right")
+            found = found.where(slice(*np.searchsorted(found.row, own)))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
@@ -248,6 +251,11 @@ class Plan:
         at = self.input_schema.get_field_index(self.by[number])
         type = None if at < 0 else self.input_schema.field(at).type
         return take(type.values, column) if isinstance(type, Categories) else column
+
+    @cached_property
+    def only_library_code(self) -> bool:
+        """Whether no function of a user's is called, which may not be fit for several threads."""
+        return all(is_library_code(bound.operation) for bound in self.outputs.values())
 
     @cached_property
     def states(self) -> dict[str, BoundAggregate]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
-from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
+from ..accumulate.portions import bytes_of
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import MAX_WINDOWS
@@ -43,8 +43,7 @@ class Chunk(NamedTuple):
 def views_of(merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
-    first = pa.array(merged.starts)
-    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(merged.plan.by)])
+    keys = tuple(map(one_array, merged.keys_at(merged.starts)))
     return merged.plan.axis.views(PartialsView(merged.frames, merged.starts, merged.window_inputs(), keys))
 
 
@@ -70,9 +69,9 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     lists = any(isinstance(kind, (RaggedField, Objects)) for kind in kinds)
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    rows = max(1, (CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES) * len(merged) // max(merged.table.nbytes + held, 1))
-    ends = np.append(starts[1:], len(merged))
-    by_bytes = (ends - starts) / rows
+    size, most = bytes_of(merged.table) + held, CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
+    ends = views[0].ends
+    by_bytes = (ends - starts) / max(1, most * len(merged) // max(size, 1))
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
     for counting in (most_windows_of_keys, windows_of_keys):  # the former is known at once
         weights = np.maximum((counts := counting(plan, views)) / windows, by_bytes)

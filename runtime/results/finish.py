@@ -13,21 +13,18 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.states import large
-from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
-from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from ..intervals import coverage
+from ..intervals.coverage import cover
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
 from .beside import beside
@@ -132,12 +129,11 @@ def finished_over(
     bound = plan.states[name]
     if isinstance(found, Ranges):
         ranges = facts or RangeFacts(found.low, found.high)
-        return results_over(bound, states, ranges, choose(plan, name, number).way, finish)
-    way = coverage.choose(plan, name, number).way
+        return results_over(bound, states, ranges, finish)
     if isinstance(found, Coverage):
-        return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
+        return finish(cover(bound, states, found.first, found.last, len(found.row)))
     whole = plan.axis.windows[number].whole_frames
-    return finish(states_of_lifespans(bound, states, found, whole, way))
+    return finish(states_of_lifespans(bound, states, found, whole))
 
 
 def too_few(partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
@@ -171,12 +167,10 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
-    taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [take(column, taken) for column in columns]
+    columns = chunk.partials.keys_at(rows.row)
     columns = [
         fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
         for number, column in enumerate(columns)
@@ -213,11 +207,6 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
-
-
-def each_row(rows: Ints, count: int) -> bool:
-    """Whether some rows are all of ``count``, one after the other."""
-    return len(rows) == count and are_numbers(rows)
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:

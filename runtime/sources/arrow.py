@@ -131,7 +131,8 @@ class Source:
 
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
-        found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
+        found = self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns)
+        found = found if isinstance(self.data, pa.Table) and not self._has_views else opened(found)
         if library_of(self.data) == "duckdb" and any(has_hugeints(field.type) for field in found.schema):
             return pa.RecordBatchReader.from_batches(found.schema, of_few_digits(found))
         if any(CATEGORIES in (field.metadata or {}) for field in self.schema):
