@@ -48,6 +48,9 @@ class Engine(Protocol):
     def beside(self, query: Plan, options: Options, rows: Sequence[str] | pa.Table) -> Any:
         """The results of a query beside the rows they are of: columns of the events, by their names, or labels."""
 
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        """Some columns of the first ``most`` events and one more, or of all, for a picture; whether they are all."""
+
     def without_time(self, time: str) -> Any:
         """The events without a time."""
 

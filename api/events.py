@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
-from .aggregators.errors import QueryError, nearest, shown
+from .aggregators.errors import CalendarWarning, GapsWarning, QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
-from .gaps import warn_of
 from .lookbacks import Lookback, outputs_over
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
+from .runtime.frames.windows import Windows
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
@@ -462,3 +463,23 @@ def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> lis
     """All windows of a query: its own and those of its outputs."""
     own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
+
+
+def warn_of(windows: Windows) -> None:
+    """A GapsWarning where windows leave out times or rows, a CalendarWarning where earlier versions had other ones."""
+    if windows.gaps == "warn" and windows.left_out is not None:
+        warn(
+            f"{windows.named} leave out {windows.left_out}: events there are in no window; "
+            "gaps='allow' says that this is meant",
+            GapsWarning,
+        )
+    if windows.moved:
+        warn(windows.moved, CalendarWarning)
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """A warning at the line outside this package that has led to it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -19,6 +19,7 @@ from .reading import SparkFiles
 from .runtime.columns.key_codes import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
+from .runtime.frames.windows import WithValidity
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
@@ -29,7 +30,7 @@ from .runtime.relations.updates import PATTERNS, Updates, both, interfering, rep
 from .runtime.windows import snapshot
 from .runtime.windows.sliding import TickSteps
 from .runtime.windows.snapshot import Snapshots
-from .runtime.windows.spec import Spec, WithValidity, one_of
+from .runtime.windows.spec import Spec, one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:

@@ -18,20 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.states.alike import numbers
 from ..aggregators.states.large import is_text
-from .accumulate.accumulate import accumulate
-from .accumulate.portions import in_portions
-from .accumulate.time_order import sorted_events
+from .accumulate.portions import accumulate_reader
+from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, ROW, type_of
+from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
-from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
@@ -78,7 +77,9 @@ class LocalEngine:
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
             found = self.run(query, options)
-            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
+            place = np.full(len(rows), -1)
+            place[found.column(0).to_numpy()] = np.arange(len(found))
+            return put_beside(rows, place, found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
@@ -101,6 +102,11 @@ class LocalEngine:
 
         paths = struct_paths(self.source.schema, names)
         return LocalEngine(StructFields(self.source, paths)) if paths else self
+
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        source = self.with_fields(names).source
+        known = set(source.schema.names)
+        return source.batches([name for name in dict.fromkeys(names) if name in known]).read_all(), True
 
     def without_time(self, time: str) -> pa.Table:
         source = self.with_fields([time]).source
@@ -179,16 +185,42 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     plan, source = in_this_process(plan), Source(events)
     if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
         source, plan = with_text_codes(source, plan)
-    place = own_name(ROW, plan.columns)
-    some = source.data.append_column(place, pa.array(np.arange(len(events))))
+    some, kept = source.data, None
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    some = sorted_events(plan, some, dictionaries=True)
-    threads = pa.cpu_count() + 1 if plan.only_library_code else 1
-    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
-    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
+    keys = WholeKeys(plan, some)
+    threads = pa.cpu_count() if plan.only_library_code else 1
+    if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
+        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
+    else:
+        if reported := LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "the local engine", STAGES)
+        found = pa.concat_tables(
+            table
+            for _, table in in_order(
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                keys.parts(),
+                threads,
+                partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
+            )
+        )
+        if reported:
+            LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    place = keys.place
+    if kept is not None:
+        place = np.full(len(rows), -1)
+        place[kept] = numbers(len(kept)) if keys.place is None else keys.place
+    return put_beside(rows, place, found)
+
+
+def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls."""
+    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+    return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
@@ -239,27 +271,6 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     return partials or [Partials.none(plan)], nulls, events
-
-
-def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
-    """The number of a reader's events, the number without a time, and their partials.
-
-    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
-    """
-    events = nulls = 0
-
-    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
-        nonlocal events, nulls
-        for batch in read():
-            events += len(batch)
-            nulls += batch.column(plan.time).null_count
-            if not nulls or plan.null_time == "drop":
-                yield batch
-            del batch  # or it would be held while the next one is read
-
-    ranks = itertools.count(number << 24)
-    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
-    return events, nulls, partials
 
 
 def readers_of(source: Source, plan: Plan) -> Readers:

@@ -62,6 +62,9 @@ class BoundAggregate:
         types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
+        held = vars(self.operation).values()
+        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
+        self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
@@ -114,13 +117,6 @@ class BoundAggregate:
             if isinstance(type, Categories) and name in self.coded_columns:
                 found[at] = type
         return found
-
-    @property
-    def made_of(self) -> list[BoundAggregate]:
-        """The bound operations that this one is made of."""
-        held = vars(self.operation).values()
-        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
-        return [part for part in parts if isinstance(part, BoundAggregate)]
 
     @property
     def coded_columns(self) -> set[str]:

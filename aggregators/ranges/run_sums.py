@@ -16,11 +16,9 @@ from ..states.arrays import Floats, Ints
 from ..states.double_double import two_sum
 from ..states.fields import BIG, Column, Compensated
 from ..states.limbs import BITS, MASK, Exact
+from ..tuning import SUMMED_ITEMS
 
 MANTISSA = 53
-PART = 1 << 16
-"""The items that are added up at a time."""
-
 MOST_LIMBS = 12
 """The most limbs of sums of floats, which differ in size by 2**300 then; others are for whoever sums without them."""
 
@@ -77,7 +75,7 @@ class Runs:
 
     def _parts(self) -> Iterator[slice]:
         """The items in a range, some at a time: what is made of them is small then."""
-        return (slice(start, start + PART) for start in range(0, len(self.some), PART))
+        return (slice(start, start + SUMMED_ITEMS) for start in range(0, len(self.some), SUMMED_ITEMS))
 
 
 def limbs_from(values: Floats, least: int) -> tuple[Ints, Ints, Ints, Ints]:

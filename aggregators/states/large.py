@@ -122,13 +122,26 @@ def runs(sizes: Ints) -> Iterator[slice]:
 def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.ChunkedArray:
     """Some rows of a column, in several arrays where one has no room for them."""
     if not is_limited(column.type):
-        return column.take(rows)
+        numbers = None if rows.null_count or column.null_count else plain_numbers(column)
+        return column.take(rows) if numbers is None else pa.array(numbers[rows.to_numpy()]).view(column.type)
     column = one_array(column)
     each = sizes(column)
     if int(each.max(initial=0)) * len(rows) <= ARRAY_BYTES:
         return column.take(rows)
     own = np.append(each, 0)[pc.fill_null(rows, len(each)).to_numpy(zero_copy_only=False)]
     return joined([column.take(rows[run]) for run in runs(own)])
+
+
+def plain_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any] | None:
+    """Numbers or times as numpy has them, times as integers, whatever at nulls; None for other columns."""
+    kind, kinds = column.type, pa.types
+    if not (kinds.is_primitive(kind) and kind.bit_width in (8, 16, 32, 64)) or kinds.is_float16(kind):
+        return None
+    whole = one_array(column)
+    size = kind.bit_width // 8
+    dtype = f"i{size}" if kinds.is_temporal(kind) else kind.to_pandas_dtype()
+    found: NDArray[Any] = np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * size)
+    return found
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:

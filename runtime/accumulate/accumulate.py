@@ -20,9 +20,7 @@ from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
-
-MOSTLY = 8
-"""Partials without an event are left among the others where they are less than one in this many."""
+from ..tuning import MOSTLY_FULL
 
 
 def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *, with_empty: bool = False) -> Partials:
@@ -59,12 +57,14 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
     of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
+    if groups.starts is not None and len(plan.by) == 1 and lives is None:
+        return replace(made, starts=groups.starts)
     if all(key.count == 1 for key in keys):  # one key, in the order of frames: merged
         made = replace(made, starts=np.zeros(1, np.intp))
     if groups.counts is not None or (counts := frames.count()).all():
         return made
     made = replace(made, events=counts)
-    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
+    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY_FULL else made.filled()
 
 
 class Rows(NamedTuple):

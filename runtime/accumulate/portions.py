@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 import pyarrow as pa
 
+from ..partials.partials import Partials
+from ..plan.plan import Plan
+from ..sources.arrow import Reader
 from ..tuning import EVENTS_PER_PARTIAL, MAX_PORTION_ROWS, PORTION_BYTES, PORTION_ROWS
+from .accumulate import accumulate
 
 Portion = TypeVar("Portion", bound=Sized)
+
+
+def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
+    """The number of a reader's events, the number without a time, and their partials.
+
+    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
+    """
+    events, nulls, time = 0, 0, plan.times.name
+
+    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
+        nonlocal events, nulls
+        for batch in read():
+            events += len(batch)
+            nulls += batch.column(time).null_count
+            if not nulls or plan.null_time == "drop":
+                yield batch
+            del batch  # or it would be held while the next one is read
+
+    ranks = itertools.count(number << 24)
+    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
+    return events, nulls, partials
 
 
 def in_portions(

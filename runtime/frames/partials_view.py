@@ -135,7 +135,11 @@ class PartialsView:
     @cached_property
     def key(self) -> Ints:
         """The number of each row's key."""
-        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts)
+        return self.of_keys(np.arange(len(self.starts)))
+
+    def of_keys(self, each: Ints) -> Ints:
+        """What each key has, for each row."""
+        return np.repeat(each, self.ends - self.starts)
 
     def locate(self, keys: Ints, positions: Ints, of: Ints | None = None) -> Ints:
         """The first row of each key (by number) whose frame, or other ascending number, is not below a position."""
@@ -145,12 +149,12 @@ class PartialsView:
         return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
 
     def from_place(self, place: Ints) -> Bools:
-        """Which rows stand in their key at a place or after it, and the last one of each key in any case."""
+        """Mask of the rows from a place in their key on, and of each key's last row in any case."""
         first = np.minimum(self.starts + place.clip(0), self.ends - 1)
         found: Bools = np.arange(len(self.frames)) >= first[self.key]
         return found
 
     def first_of(self, mask: Bools) -> Ints:
-        """The first of some rows of each key; the row after its last one where it has none."""
+        """For each key the first row that a mask has; one past the key's last row if it has none."""
         rows = np.where(mask, np.arange(len(mask)), np.iinfo(np.int64).max)
         return np.minimum(np.minimum.reduceat(rows, self.starts), self.ends)

@@ -17,13 +17,11 @@ from ...aggregators.intervals.time_weighted import OverLifetimes
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
+from ..tuning import MAX_COPIES
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
 CoverWay = Literal["deduct", "tree", "copies"]
-
-MAX_COPIES = 1 << 20
-"""The most copies of states that are made at a time."""
 
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:

@@ -14,8 +14,8 @@ from ...aggregators.states.arrays import Ints
 from ..frames.live_frames import LiveFrames, changed
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
+from ..frames.windows import Windows
 from ..sliding.slide import slide
-from ..windows.spec import Windows
 from .coverage import cover, over_frames
 
 

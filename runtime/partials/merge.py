@@ -43,7 +43,7 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     chunks = table.column(0).num_chunks
     if chunks > 1 and chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
         table = table.combine_chunks()
-    columns = [one_array(table.column(name)) for name in plan.keys]
+    columns = [one_array(column) for column in table.columns[: len(plan.by)]]
     keys = list(map(code_ordered, columns))
     names = [FRAME] if plan.until is None else [FRAME, UNTIL]
     numbers = [one_array(table.column(name)).to_numpy() for name in names]

@@ -21,7 +21,7 @@ from ..columns.field_types import require_taken, type_of_values
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
-from ..windows.spec import Spec, Windows
+from ..frames.windows import Windows, WindowSpec
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
@@ -36,7 +36,9 @@ ONE_FOR_EACH = (
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
-def check_durations(events: pa.Schema, time: str, windows: Sequence[Spec], longest: Duration | None = None) -> None:
+def check_durations(
+    events: pa.Schema, time: str, windows: Sequence[WindowSpec], longest: Duration | None = None
+) -> None:
     """DurationError where a duration does not fit the time; what else is wrong :func:`bind` says, of a whole query."""
     try:
         times = TimeColumn(time, type_of(events, time, "time="))
@@ -55,7 +57,7 @@ def bind(
     *,
     time: str,
     by: Sequence[str],
-    window: Spec | Sequence[Spec],
+    window: WindowSpec | Sequence[WindowSpec],
     outputs: Mapping[str, Operation],
     until: str | None = None,
     longest: Duration | None = None,
@@ -78,7 +80,7 @@ def bind(
         If an operation breaks its contract in a trial.
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
-    specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
+    specs, over = windows_of([window] if isinstance(window, WindowSpec) else list(window), outputs)
     windows = [spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs]
     check_intervals(specs, until)
     ends = end_column(events, until, times)
@@ -254,7 +256,7 @@ def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> l
     return [pa.field(name, type_of(events, name, "by=")) for name in by]
 
 
-def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
+def check_intervals(specs: Sequence[WindowSpec], until: str | None) -> None:
     """QueryError unless the windows are for events as they are: with or without an end."""
     for spec in specs:
         if until is None and spec.intervals == "only":
@@ -317,13 +319,13 @@ def check_beside(
 
 
 def windows_of(
-    windows: Sequence[Spec], outputs: Mapping[str, Operation]
-) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
+    windows: Sequence[WindowSpec], outputs: Mapping[str, Operation]
+) -> tuple[list[WindowSpec], dict[str, tuple[int, ...]]]:
     """All windows of a query, and which of them each output is over: its own, or those of the query.
 
     Without outputs the windows are those of the query, for an explanation.
     """
-    specs: dict[Spec, int] = {}
+    specs: dict[WindowSpec, int] = {}
     for spec in () if outputs else windows:
         require_plain(spec)
         specs.setdefault(spec, len(specs))
@@ -335,7 +337,7 @@ def windows_of(
         if operation.has_inner_windows:
             raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
         for spec in operation.windows or windows:
-            if not isinstance(spec, Spec):
+            if not isinstance(spec, WindowSpec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
                 raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
             require_plain(spec)
@@ -361,7 +363,7 @@ def require_output(name: str, operation: object) -> None:
     raise QueryError(f"the output {name!r} is {found}; expected an aggregate operation{hint}")
 
 
-def require_plain(spec: Spec) -> None:
+def require_plain(spec: WindowSpec) -> None:
     """QueryError where an argument of windows is something that cannot be compared, such as an expression."""
     try:
         hash(spec)

@@ -25,7 +25,7 @@ from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
-from ..windows.spec import Windows
+from ..frames.windows import Windows
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
@@ -341,6 +341,15 @@ def with_key(plan: Plan, name: str) -> Plan:
         partials_schema=plan.partials_schema.insert(place, field),
         result_schema=plan.result_schema.insert(place, field),
     )
+
+
+def with_keys_numbered(plan: Plan) -> Plan:
+    """A plan of the same events, sorted and with the number of each one's key in the place of keys and ties."""
+    kept = [field for field in plan.input_schema if field.name in plan.inputs]
+    key = pa.field(own_name("#key", plan.input_schema.names), pa.int64())
+    schema = pa.schema([key, *kept, *([plan.input_schema.field(plan.rank)] if plan.in_rows else [])])
+    states = partials_schema([key], plan.states, plan.until is not None)
+    return replace(plan, by=(key.name,), ties=(), input_schema=schema, partials_schema=states)
 
 
 def named_states(

@@ -16,11 +16,11 @@ from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
+from ..frames.windows import WithValidity
 from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
-from ..windows.spec import WithValidity
 from .distinct import distinct
 from .join_spec import JoinSpec
 from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of

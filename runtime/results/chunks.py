@@ -18,11 +18,11 @@ from ..accumulate.portions import bytes_of
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import MAX_WINDOWS
+from ..frames.windows import Windows
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS
-from ..windows.spec import Windows
 
 MIN_CUT = 2
 """In chunks, the bytes of a key from which on it is cut for them."""

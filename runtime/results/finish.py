@@ -20,13 +20,13 @@ from ...aggregators.states.ragged import RaggedField
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..intervals.coverage import cover
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..tuning import CHUNK_WINDOWS
-from ..windows.spec import Windows
 from .beside import beside
 from .chunks import Chunk, chunks
 from .in_runs import finished_in_runs
@@ -38,13 +38,13 @@ Found = Ranges | Coverage | Lifespans
 
 
 class Wanted(Protocol):
-    """Which of the windows over some partials are to be computed."""
+    """Which windows over some partials to compute."""
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        """The numbers of the first and the last wanted window, so that no others are made; None: make all."""
+        """(first, last) number of the wanted windows, so that no others are made; None: make all."""
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        """The places of the wanted windows among those that are made; None: all are wanted."""
+        """Indices of the wanted windows in the ranges that were made, ascending; None: all."""
 
 
 def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None) -> Iterator[pa.Table]:
@@ -76,7 +76,7 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
 
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
-    kinds = chunk.plan.axis.windows
+    kinds = chunk.partials.plan.axis.windows
     numbers = [wanted.numbers(windows) for windows in kinds]
     views = [
         view if within is None else replace(view, within=common(within, view.within))
@@ -97,7 +97,7 @@ def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, 
 
 def windows_of(chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
-    plan = chunk.plan
+    plan = chunk.partials.plan
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
@@ -162,7 +162,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     results
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
-    plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    plan, kinds = chunk.partials.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     if plan.axis.beside is not None:
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
@@ -192,9 +192,10 @@ def outputs_of(
     chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]
 ) -> Iterator[tuple[str, list[Column]]]:
     """The name of each output, and its results over each kind of its windows: null where these have too few samples."""
-    for name, each_kind in zip(chunk.plan.outputs, results, strict=True):
+    plan = chunk.partials.plan
+    for name, each_kind in zip(plan.outputs, results, strict=True):
         finished = list(each_kind)
-        if name in chunk.plan.samples:
+        if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
         yield name, finished

@@ -14,6 +14,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states import large
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import has_room, is_limited, joined, one_array
+from ...aggregators.states.large import take as take_results
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
@@ -31,7 +32,7 @@ def results_over(
     ranges: RangeFacts,
     finish: Callable[[State], Column] | None = None,
 ) -> Column:
-    """The results of window ranges.
+    """The results of window ranges; where an operation cannot answer them over its values, their states slide.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ def results_over(
         found = joined([answered(operation, states, some, finish) for some in blocks_of(operation, states, ranges)])
         several = isinstance(found, pa.ChunkedArray) and has_room(found, found.type)
         return one_array(found) if several else found
+    if len(ranges.low) and ranges.of_one_row and 2 * len(ranges.low) > length(states):
+        return take_results(finish(states), pa.array(ranges.low))
     return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
 
 

@@ -122,6 +122,8 @@ def slide(
     if not facts.none_empty:
         filled = np.flatnonzero(high > low)
         return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
+    if facts.of_one_row:
+        return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if not facts.ascending:
@@ -189,11 +191,11 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
         cast(Any, slid[key])[:] = True
     states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
-    work = Workspace()
+    work, functions = Workspace(), operation.ufuncs
     for tile in facts.tiles:
         rows, windows = slice(tile.begin, tile.end), slice(tile.first, tile.last)
         for key, column in states.items():
-            doubt = _slide(operation.ufuncs[key], column[rows], tile, work, slid[key][windows])
+            doubt = _slide(functions[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + tile.first)
     return slid, np.unique(np.concatenate(doubtful))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
 from ..columns.field_types import CATEGORIES, require_taken
+from ..tuning import READ_ROWS
 from .conditions import all_of, checked, columns_of, filtered
 from .opening import (
     has_hugeints,
@@ -24,9 +25,6 @@ from .opening import (
     with_categories,
 )
 from .parquet_opening import reopened
-
-BATCH_ROWS = 1 << 20
-"""The most events that are read from files at a time."""
 
 Reader = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
 """Gives the batches of some of the events when it is called."""
@@ -144,7 +142,7 @@ class Source:
         scanner = self.data.scanner(
             columns=list(columns),
             filter=condition,
-            batch_size=BATCH_ROWS,
+            batch_size=READ_ROWS,
             batch_readahead=pa.cpu_count(),
             **options,
         )

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..results.chunks import views_of
 from ..results.finish import results
-from ..windows.numbered import NumberedWindows
-from ..windows.spec import Windows
 from .key_life import with_empty
 from .late_events import among
 from .scope import holds
@@ -37,7 +37,7 @@ class LatestShard(Shard):
     number: int | None = None
 
     def give(self, new: Partials | None, now: int) -> Iterator[pa.Table | int]:
-        """How many of new partials' events are late, and the results of the first window that a tick is in.
+        """Add partials; yields the number of their late events, and the results of the first window that has the tick.
 
         These have a row for each key of which the window has other partials than the one given last. A key whose last
         event has left it is given once more, without events, and is forgotten. Events of later times wait.
@@ -70,7 +70,7 @@ class LatestShard(Shard):
         self._write(merged.where(~past), touched | self._pages_of(merged.frames[past]))
 
     def wakes(self) -> int | None:
-        """The tick at which another window begins to be the one that ends now; None where nothing is kept."""
+        """Tick at which the window given now closes, and the next one is due; None if no partials are kept."""
         if self.number is None or not any(True for _ in self.store.pages()):
             return None
         return int(self._windows.closing_by_id(np.array([self.number]))[0])
@@ -101,7 +101,7 @@ class OfNumber:
 
 
 def has(ids: WindowIds, number: int) -> Bools:
-    """Which rows are in the window of a number."""
+    """Mask of the rows that are in the window of a number."""
     found: Bools = (ids.first <= number) & (number <= ids.last)
     return found
 

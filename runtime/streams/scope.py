@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..frames.numbered import NumberedWindows
 from ..plan.plan import Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
-from ..windows.numbered import NumberedWindows
 
 
 def counted(plan: Plan) -> Plan:
-    """A plan whose partials have what a stream must know of them beside what the windows need.
+    """The plan with the window inputs that only a stream needs.
 
-    The number of their events, so that dropped ones can be counted; and of some kinds their row numbers, their first
-    and their last time.
+    These are the number of events of each partial, so that dropped ones can be counted; for some kinds of windows also
+    its row number, first time and last time.
     """
     names = {"rows"}.union(*(each.stream_inputs for each in plan.axis.windows))
     if plan.in_rows:
@@ -27,7 +27,7 @@ def counted(plan: Plan) -> Plan:
 
 
 def holds(plan: Plan) -> bool:
-    """Whether events are held back until the watermark has passed them, for an answer that depends on their order."""
+    """Whether a query depends on the order of events, which are then held back until the watermark has passed them."""
     windows = plan.axis.windows
     if plan.ordered or plan.in_rows or any(each.emit != "every" for each in windows):
         return True

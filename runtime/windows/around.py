@@ -20,7 +20,8 @@ from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
+from ..frames.windows import TypeOf, Windows
+from .spec import BOUNDS, Bounds, MinFill, Spec, check_words, of_rows, one_of, samples
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class AroundRows(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
-        least, most = partials.starts[partials.key], partials.ends[partials.key]
+        least, most = partials.of_keys(partials.starts), partials.of_keys(partials.ends)
         low, high = row + self.first, row + self.last + 1
         if self.partial:
             low, high = np.clip(low, least, most), np.clip(high, least, most)

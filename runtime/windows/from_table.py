@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,7 +16,8 @@ from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
-from .spec import Spec, TypeOf, Windows
+from ..frames.windows import TypeOf, Windows
+from .spec import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,13 @@ class Anchored(Windows):
         if not types:
             return []
         return list(self.keys) if self.keys else None
+
+    @property
+    def anchor_keys(self) -> Sequence[tuple[str, pa.Array]]:
+        return list(zip(self.key_names, self.keys, strict=True)) if self.keys else ()
+
+    def with_anchor_keys(self, keys: tuple[pa.Array, ...]) -> Windows:
+        return replace(self, keys=keys)
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:

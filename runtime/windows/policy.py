@@ -15,11 +15,12 @@ from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
 from ..frames.partials_view import PartialsView, of_column
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
+from ..frames.windows import TypeOf, Windows
 from ..frames.words import describe_gaps, rows_in_words
 from .calendar import moved
 from .grid import Grid, grid
 from .policy_rules import Rule, by_count
-from .spec import Emit, Empty, Gaps, MinFill, Spec, TypeOf, Windows, check_words, samples
+from .spec import Emit, Empty, Gaps, MinFill, Spec, check_words, samples
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from ...aggregators.contract.numeric_columns import is_number
 from ...aggregators.durations import positive
 from ...aggregators.errors import ColumnError, DurationError, QueryError
 from ..columns.ticks import Duration, TimeColumn
-from .spec import TypeOf, whole
+from ..frames.windows import TypeOf
+from .spec import whole
 
 
 @dataclass(frozen=True)

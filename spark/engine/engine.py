@@ -11,14 +11,14 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 
 from ...aggregators.contract.column_expressions import kind_of
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
 from ...runtime.sources.files import one_line
 from ...runtime.sources.struct_fields import struct_paths
 from ..convert.names import check_result, column, type_in
-from ..convert.types import input_schema, output_schema
+from ..convert.types import collected, input_schema, output_schema
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from . import driver
@@ -112,6 +112,16 @@ class DataFrameEngine:
             except AnalysisException as error:
                 raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
         return DataFrameEngine(df)
+
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        if self.df.isStreaming:
+            raise EngineError(
+                "draw() is given a stream; expected events that are there, such as some that were written"
+            )
+        engine = self.with_fields(names)
+        type_of(engine.schema(names), time, "time=")
+        some = engine.df.where(column(time).isNotNull()).orderBy(column(time)).limit(most + 1)
+        return collected(some, names), False
 
     def without_time(self, time: str) -> DataFrame:
         engine = self.with_fields([time])

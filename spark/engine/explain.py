@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import Blocked
-from .decision import FEW_EVENTS, Decision
+from ..tuning import FEW_EVENTS
+from .decision import Decision
 
 
 def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:

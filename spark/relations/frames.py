@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError, shown
 from ...runtime.columns.ticks import NEVER, TimeColumn
+from ...runtime.frames.windows import RowOrder, WithValidity
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.join_spec import JoinSpec
@@ -30,20 +31,17 @@ from ...runtime.relations.names import (
     WEIGHT,
     values_of,
 )
-from ...runtime.windows.spec import RowOrder, WithValidity
 from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
 from ..session.staging import stage
+from ..tuning import ASOF_BUCKETS
 from .instants import instant, kind_of, ticks, validity
 from .overlap_join import by_key, gaps, not_null, overlap_join
 from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
-
-ASOF_BUCKETS = 256
-"""Into how many buckets the time of an as-of join is cut."""
 
 
 class DataFrameOperators:

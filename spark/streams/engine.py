@@ -188,7 +188,7 @@ class StreamEngine(DataFrameEngine):
         return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
 
     def _too_many(self) -> str | None:
-        """What to say where this machine is small for the partitions that state would have; None where it is not."""
+        """A warning if state would have more partitions than this machine can serve; else None."""
         partitions, machine = self._partitions(), cores(self.df.sparkSession.conf.get("spark.master", "") or "")
         if machine is None or partitions <= PARTITIONS_A_CORE * machine:
             return None
@@ -199,12 +199,12 @@ class StreamEngine(DataFrameEngine):
         )
 
     def _sharding(self, options: Options) -> str:
-        """What decides which shard has a key, and what that is called: state would not be found where it changes."""
+        """The numbers that assign keys to shards, in words; a checkpoint can only be used while they are the same."""
         partitions = self._partitions()
         return f"{options.shards or partitions} for {partitions} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
-        """The stream with a watermark, if nothing stands against the query."""
+        """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
         df = self._with_watermark(plan, options)
         self._check_able(plan, options)
         if emits_empty(plan) and options.forget is None:
@@ -305,7 +305,7 @@ def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:
-    """What must not change while a checkpoint is used."""
+    """What must be the same whenever a checkpoint is used, as text."""
     states = {
         name: {key: [str(each) for each in kind.planes.values()] for key, kind in bound.fields.items()}
         for name, bound in plan.states.items()

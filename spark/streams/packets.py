@@ -98,7 +98,7 @@ def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
 
 
 def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
-    """Tables whose rows are dealt to shards, as packets; the first task has one for each, so that all are called.
+    """The rows of tables as packets, by shard; the first task makes one for every shard, so that Spark calls them all.
 
     A shard that is not called does not know the watermark, by which events to come are late.
     """
@@ -114,7 +114,7 @@ def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) ->
 
 
 def batch_of(shards: list[int], places: Iterator[int], blobs: Sequence[bytes | None]) -> pa.RecordBatch:
-    """Packets for some shards."""
+    """Packets as a record batch, a row each."""
     numbers = pa.array([next(places) for _ in shards], pa.int64())
     columns = [pa.array(shards, pa.int32()), numbers, pa.array(blobs, pa.binary())]
     return pa.RecordBatch.from_arrays(columns, PACKETS.names)

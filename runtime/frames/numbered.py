@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import Coverage, Ranges
-from .spec import Windows
+from .partials_view import PartialsView, WindowIds
+from .window_ranges import Coverage, Ranges
+from .windows import Windows
 
 
 @dataclass(frozen=True, kw_only=True)
