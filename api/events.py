@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
+import pyarrow as pa
+
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import CalendarWarning, GapsWarning, QueryError, nearest, shown
@@ -286,15 +288,22 @@ class Windowed(Described, Generic[Result]):
         {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
         """
         require_names(unnamed, "with_columns")
+        engine, query, rows = self._bound_beside(outputs)
+        if query.axis.beside == "step":
+            return cast(Result, engine.run(query, self.events.run_options))
+        return cast(Result, engine.beside(query, self.events.run_options, rows))
+
+    def _bound_beside(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan, Sequence[str] | pa.Table]:
+        """The query bound to its events, the engine of these, and the rows that results are beside."""
         windows = windows_in(self.windows, outputs)
         tables = [each for each in windows if isinstance(each, FromAnchors)]
         if any(each.rows != tables[0].rows for each in tables):
             raise QueryError("with_columns() is asked for windows from several tables; expected a query for each")
         labels = tables[0].rows() if tables else None
-        own = self.events.engine.schema([]).names
-        engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
-        rows = own if labels is None else labels
-        return cast(Result, engine.beside(query, self.events.run_options, rows))
+        own = [] if self.lookback and self.lookback.every else self.events.engine.schema([]).names
+        beside = own if labels is None else labels.column_names
+        engine, query = self._bound(outputs, beside=beside)
+        return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -315,7 +324,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._bound(outputs, explained=True)
+        engine, query = self._query(outputs) if outputs else self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -358,7 +367,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream, or the windows are none along the time line.
         """
         require_stream(self.events, "latest() is asked for events that are no stream, which has no now")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).latest(query, self.events.run_options))
 
     def late(self, /, **outputs: Operation) -> Result:
@@ -373,7 +382,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream: then none is late.
         """
         require_stream(self.events, "late() is asked for events that are no stream, of which none is late")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
     def still_open(self, checkpoint: str | os.PathLike[str], /, **outputs: Operation) -> Result:
@@ -385,8 +394,12 @@ class Windowed(Described, Generic[Result]):
         QueryError or EngineError if the events are no stream, or there is no checkpoint of this query.
         """
         require_stream(self.events, "still_open() is asked for events that are no stream")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
+
+    def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+        """The query of :meth:`aggregate` bound to its events, and the engine of these."""
+        return self._bound(outputs) if self.lookback is None else self._bound_beside(outputs)[:2]
 
     def _bound(
         self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
@@ -398,7 +411,7 @@ class Windowed(Described, Generic[Result]):
         for name, output in outputs.items():
             require_output(name, output)
         if self.lookback is not None:
-            outputs = outputs_over(self.lookback, self.windows, outputs)
+            outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
         engine = of.engine
         if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
             engine, outputs = computed(engine, outputs)
@@ -461,7 +474,8 @@ def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:
     """All windows of a query: its own and those of its outputs."""
-    own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
+    parts = [own for output in outputs.values() if isinstance(output, Operation) for own in output.windows_of_parts()]
+    own = [each for windows_of_part in parts for each in windows_of_part]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
 
 

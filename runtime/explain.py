@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .intervals import coverage
+from .plan.cells import Taken
 from .plan.plan import Plan
 from .sliding import slide
 
@@ -62,7 +63,8 @@ def ways(plan: Plan) -> list[tuple[str, str]]:
     for name, bound in plan.outputs.items():
         words = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
-        found.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
+        columns = [column for column, cell in plan.cells.items() if isinstance(cell, Taken) and cell.output == name]
+        found.append((f"{', '.join(columns) or name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
     return found
 
 

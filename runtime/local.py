@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.alike import numbers
 from ..aggregators.states.large import is_text
+from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.malloc import give_back

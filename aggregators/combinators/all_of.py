@@ -32,6 +32,7 @@ class AllOf(Operation):
 
     compares = None
     drops_nulls = False
+    joins_results = True
 
     def __init__(self, **parts: Operation) -> None:
         if not parts:

@@ -252,6 +252,18 @@ class BoundAggregate:
         """The results of states, of the type ``result``."""
         return self._results(self.finished(a))
 
+    @property
+    def joined_parts(self) -> Mapping[str, BoundAggregate]:
+        """The operations whose results it joins, by their names; for one whose spec ``joins_results``."""
+        parts: Mapping[str, BoundAggregate] = getattr(self.operation, "joined_parts", {})
+        return parts
+
+    def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
+        """The results that those of :attr:`joined_parts` are joined to."""
+        join: Any = self.operation
+        with np.errstate(all="ignore"):
+            return self._results(self._call("finish", join.joined, results))
+
     def _results(self, values: Any) -> pa.Array:
         """What ``finish`` returned, or ``finish_ranges``, as a column of the type ``result``."""
         found = self.to_result(values, self.codes or self.result)

@@ -99,6 +99,8 @@ class Operation(Operators, ABC):
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     from_user: ClassVar[bool] = False
+    joins_results: ClassVar[bool] = False
+    """Whether its results are joined from those of the operations it is made of, which may be over other windows."""
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
 
@@ -152,6 +154,11 @@ class Operation(Operators, ABC):
             parts += value.values() if isinstance(value, dict) else [value]
         return parts
 
+    def parts_joined(self) -> dict[str, Operation]:
+        """The operations whose results it joins, by their names."""
+        made_of = self._made_of()
+        return next((value for value in made_of.values() if isinstance(value, dict)), made_of)
+
     @property
     def is_made_of_others(self) -> bool:
         """Whether it computes other operations, as ``AllOf`` does."""
@@ -166,6 +173,23 @@ class Operation(Operators, ABC):
     def has_inner_windows(self) -> bool:
         """Whether a part of this operation was given windows of its own, which only a whole output can have."""
         return any(part.windows or part.has_inner_windows for part in self._parts())
+
+    def with_windows(self, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Self:
+        """The operation over other windows; where parts of it have windows of their own, each of its parts."""
+        if not self.has_inner_windows:
+            return self.over(*change(self.windows))
+        inner = {name: _each(value, lambda part: part.with_windows(change)) for name, value in self._made_of().items()}
+        return self.changed(**inner)
+
+    def windows_of_parts(self) -> list[tuple[Any, ...]]:
+        """The windows of this operation, or of each of its parts where these have windows of their own."""
+        if not self.has_inner_windows:
+            return [self.windows]
+        return [windows for part in self._parts() for windows in part.windows_of_parts()]
+
+    def is_alike(self, other: Operation) -> bool:
+        """Whether another operation is known to compute the same, over whatever windows."""
+        return _alike(self.changed(windows=()), other.changed(windows=()))
 
     @property
     def of_lifetimes(self) -> bool:
@@ -345,6 +369,18 @@ class TypedOperation(AggregateOperation):
 
     def __repr__(self) -> str:
         return repr(self.spec)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other or type(one) is not type(other):
+        return one is other
+    if isinstance(one, Operation):
+        return _alike(vars(one), vars(other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return isinstance(one, (str, int, float, pa.DataType)) and bool(one == other)
 
 
 def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:

@@ -37,6 +37,12 @@ class NumberedWindows(Windows):
     def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row; the former is above the latter where it is in none."""
 
+    def has_rows(self, view: PartialsView, number: int) -> Bools:
+        """Which rows are in the window of a number."""
+        ids = self.window_ids(view)
+        found: Bools = (ids.first <= number) & (number <= ids.last)
+        return found
+
     @abstractmethod
     def closed_by(self, tick: int) -> int:
         """The number of the last window that no event from a tick on is in."""

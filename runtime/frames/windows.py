@@ -14,7 +14,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, TimeColumn
 from .filling import Fill
 from .live_frames import LiveFrames, changed, join_intervals
-from .partials_view import PartialsView, WindowIds
+from .partials_view import GivenRows, PartialsView, WindowIds
 from .window_ranges import Coverage, Ranges
 
 Pattern: TypeAlias = Literal["monotonic", "weakest", "weak", "strict"]
@@ -141,13 +141,32 @@ class Windows(ABC):
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
     @property
-    def one_for_each(self) -> Literal["event", "label"] | None:
+    def one_for_each(self) -> Literal["event", "label", "step"] | None:
         """What has at most one window for each row: the events, or another table; None: neither.
+
+        ``"step"``: windows of several kinds have the same keys and times ``at``, in the same order.
 
         Where it is events, :meth:`ranges` have a row of the window's event, or of others of its frame, as ``row``;
         where it is another table, the numbers of its rows as ``of``.
         """
         return None
+
+    def cuts_as(self, other: Windows) -> bool:
+        """Whether another kind has the same frames, and neither leaves out an event that the other has."""
+        return False
+
+    def rows_given(self, view: PartialsView) -> GivenRows | None:
+        """The rows of another table that windows are for, by the keys of partials; None where there is none."""
+        return None
+
+    def same_rows(self, other: Windows) -> bool:
+        """Whether another kind has the same :meth:`rows_given`."""
+        return False
+
+    @property
+    def before_all(self) -> int:
+        """The frame of partials without events, for keys that windows bring themselves."""
+        return -1
 
     @property
     def tick_span(self) -> tuple[int, int] | None:

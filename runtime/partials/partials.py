@@ -85,11 +85,13 @@ class Partials:
         found = []
         with_own = [each for each in plan.axis.windows if each.fill is not None or each.given]
         types = [plan.partials_schema.field(name).type for name in plan.keys] if with_own else []
-        for windows in with_own:
+        for at, windows in enumerate(with_own):
+            if plan.axis.alike and at and windows.same_rows(with_own[0]):
+                continue
             if (keys := windows.keys_of_their_own(types)) is None:
                 continue
             first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
-            frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
+            frame = windows.before_all if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
             keys = [key.take(pa.array(first)) for key in keys]
             found.append(cls.without_events(plan, keys, np.full(len(first), frame)))
         return found

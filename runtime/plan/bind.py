@@ -6,6 +6,7 @@ A query that is wrong raises here, before anything runs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -22,8 +23,9 @@ from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..frames.windows import Windows, WindowSpec
+from .cells import Cell, bound_cell, parts_of
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
-from .plan import Axis, Plan, named_states, partials_schema
+from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT, ROW = "window", "at", "#row"
@@ -80,7 +82,12 @@ def bind(
         If an operation breaks its contract in a trial.
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
-    specs, over = windows_of([window] if isinstance(window, WindowSpec) else list(window), outputs)
+    given = [window] if isinstance(window, WindowSpec) else list(window)
+    columns, of_columns = outputs, dict[str, Cell]()
+    if beside is not None:
+        check_new(columns, beside)
+        outputs, of_columns = parts_of(columns, given)
+    specs, over = windows_of(given, outputs)
     windows = [spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs]
     check_intervals(specs, until)
     ends = end_column(events, until, times)
@@ -89,13 +96,21 @@ def bind(
     if beside is None:
         check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     else:
-        check_beside(outputs, over, windows, [key.type for key in keys], beside)
-    bound = {
-        name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
-        for name, each in outputs.items()
-    }
+        check_beside(windows, [key.type for key in keys])
+        if windows[0].one_for_each == "step":
+            check_names(list(columns), by, (), True)
+
+    def bind_output(name: str, each: Operation) -> BoundAggregate:
+        types = types_in(events, f"{name}={each!r}", each.columns)
+        return BoundAggregate(name, each.at_times(times.duration), types)
+
+    bound = {name: bind_output(name, each) for name, each in outputs.items()}
     for each in bound.values():
         try_laws(each)
+    numbers = {spec: number for number, spec in enumerate(specs)}
+    cells = {
+        name: bound_cell(of, numbers, partial(bind_output, name, columns[name])) for name, of in of_columns.items()
+    }
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(
@@ -121,11 +136,12 @@ def bind(
         longest=most,
         outputs=bound,
         over=over,
+        cells=cells,
         samples={name: each.name for name, each in samples.items()},
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
         partials_schema=partials_schema(stored, named_states(window_inputs, bound), ends is not None),
-        result_schema=result_schema(keys, axis, times, bound, flat=flat),
+        result_schema=result_schema(keys, axis, times, columns_computed(bound, cells), flat=flat),
     )
 
 
@@ -217,13 +233,16 @@ def result_schema(
     Beside events it has the outputs; beside labels these, and the number of each one's label before them.
     """
     values = [pa.field(name, operation.result) for name, operation in outputs.items()]
+    columns = [pa.field(key.name, values_type(key.type)) for key in keys]
+    if axis.beside == "step":
+        return pa.schema([*columns, pa.field(AT, times.bound_type), *values])
     if axis.beside is not None:
         rows = [pa.field(own_name(ROW, outputs), pa.int64(), False)] if axis.beside == "label" else []
         return pa.schema([*rows, *values])
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     return pa.schema(
         [
-            *(pa.field(key.name, values_type(key.type)) for key in keys),
+            *columns,
             *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]),
             *([pa.field(AT, times.bound_type)] if axis.stamped else []),
             *values,
@@ -286,20 +305,17 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
             )
 
 
-def check_beside(
-    outputs: Mapping[str, Operation],
-    over: Mapping[str, Sequence[int]],
-    windows: Sequence[Windows],
-    keys: list[pa.DataType],
-    beside: Sequence[str],
-) -> None:
-    """QueryError unless each row of the events, or of another table, has one value of each output, of a new name."""
-    for name, numbers in over.items():
-        if len(numbers) > 1:
-            raise QueryError(
-                f"with_columns({name}={outputs[name]!r}) is over {len(numbers)} kinds of windows, which give an event "
-                f"as many values; expected one kind, or an output for each: {outputs[name]!r}.over(...)"
-            )
+def check_new(outputs: Mapping[str, Operation], beside: Sequence[str]) -> None:
+    """ColumnError or QueryError unless outputs have names that rows do not have yet, each of which is of one column."""
+    for name in beside:
+        if list(beside).count(name) > 1:
+            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
+        if name in outputs:
+            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
+
+
+def check_beside(windows: Sequence[Windows], keys: list[pa.DataType]) -> None:
+    """QueryError unless each row of the events, or of another table, has one window of each kind."""
     for each in windows:
         if each.one_for_each is None or (each.one_for_each == "label" and each.keys_of_their_own(keys) is None):
             why = "which every key has; expected the key columns of their table (by=)"
@@ -311,11 +327,6 @@ def check_beside(
                 f"with_columns() is asked for {windows[0].named} and for {each.named}, which are not of the same rows; "
                 "expected a query for each"
             )
-    for name in beside:
-        if list(beside).count(name) > 1:
-            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
-        if name in outputs:
-            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
 
 
 def windows_of(
@@ -335,7 +346,10 @@ def windows_of(
     for name, operation in outputs.items():
         require_output(name, operation)
         if operation.has_inner_windows:
-            raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
+            raise QueryError(
+                f"{name}={operation!r} has .over(...) inside; expected it on the whole output, or .with_columns(...), "
+                "where one row has several windows"
+            )
         for spec in operation.windows or windows:
             if not isinstance(spec, WindowSpec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"

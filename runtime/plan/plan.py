@@ -26,6 +26,7 @@ from ..columns.ticks import TimeColumn
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
+from .cells import Cell, Taken
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
@@ -38,14 +39,16 @@ class Axis:
 
     With several kinds of windows, frames are cut wherever any kind cuts them: the number of a shared frame is the sum
     of the numbers of each kind, which changes exactly where one of these does, because none ever falls. Each kind finds
-    its own frames by the first event of every partial.
+    its own frames by the first event of every partial. Where all kinds cut the same frames, these are as they are.
     """
 
     windows: tuple[Windows, ...]
     intervals: bool = False
     in_order: bool = False
-    beside: Literal["event", "label"] | None = None
-    """What results are beside, row by row: the events, or the table that windows are from; None: rows of their own."""
+    beside: Literal["event", "label", "step"] | None = None
+    """What results are beside, row by row: the events, the table that windows are from, or steps of time for each key.
+
+    None: rows of their own."""
 
     @property
     def each_row(self) -> bool:
@@ -58,10 +61,19 @@ class Axis:
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property
+    def alike(self) -> bool:
+        """Whether all kinds have the frames of the first one; if results have rows of their own, only if it is alone.
+
+        Streams give such results, and have stored partials by the sum of frames.
+        """
+        others = self.windows[1:]
+        return not others or (self.beside is not None and all(map(self.windows[0].cuts_as, others)))
+
+    @cached_property
     def window_inputs(self) -> tuple[str, ...]:
         """What the windows need of every partial."""
         window_inputs = {name for each in self.windows for name in each.window_inputs}
-        if len(self.windows) > 1:
+        if not self.alike:
             window_inputs |= {"first", *(["rank"] if self.unit == "rows" else [])}
         if self.intervals:
             window_inputs |= {"first", "until"}
@@ -116,6 +128,10 @@ class Axis:
             return ranks, None
         frames, inside = self.windows[0].frames(ticks, ranks)
         for each in self.windows[1:]:
+            if self.alike:  # which only looks whether windows leave the range of their bounds
+                some = np.array(edges(ticks) if len(ticks) else [], np.int64)
+                each.frames(some, None if ranks is None else ranks[: len(some)])
+                continue
             more, also = each.frames(ticks, ranks)
             if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= 1 << 62:
                 raise ColumnError(
@@ -128,14 +144,14 @@ class Axis:
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""
-        return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+        return self.windows[0].frames_unchecked(ticks) if self.alike else self.frames(ticks, None)[0]
 
     def views(self, view: PartialsView) -> list[PartialsView]:
         """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
         if self.intervals:
             return [view for _ in self.windows]
-        views = [view]
-        if len(self.windows) > 1 or self.beside == "event":
+        views = [view for _ in self.windows]
+        if not self.alike or (len(self.windows) == 1 and self.beside == "event"):
             inputs = view.window_inputs
             # Where a single kind has no use for them, its frames are ticks, or row numbers.
             ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
@@ -149,8 +165,13 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        ids = [each.window_ids(own) for each, own in zip(self.windows, views, strict=True)]
-        return [own if its is None else replace(own, ids=its) for own, its in zip(views, ids, strict=True)]
+        for at, (each, own) in enumerate(zip(self.windows, views, strict=True)):
+            if at and self.alike and each.same_rows(self.windows[0]):
+                views[at] = views[0]  # the same one, which all of them look into
+            else:
+                ids, given = each.window_ids(own), each.rows_given(own)
+                views[at] = own if ids is None and given is None else replace(own, ids=ids, given=given)
+        return views
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
@@ -193,6 +214,8 @@ class Plan:
         The longest life of interval events, in ticks; None for any length.
     over
         The windows of each output, by their numbers on the axis.
+    cells
+        What each column beside rows is made of; nothing where results have rows of their own, with a column an output.
     samples
         For each output over windows with ``min_samples``, the window input that counts its events.
     input_schema, partials_schema, result_schema
@@ -208,6 +231,7 @@ class Plan:
     longest: int | None
     outputs: dict[str, BoundAggregate]
     over: dict[str, tuple[int, ...]]
+    cells: dict[str, Cell]
     samples: dict[str, str]
     null_time: str
     input_schema: pa.Schema
@@ -225,10 +249,15 @@ class Plan:
         names: list[str] = self.input_schema.names
         return names[:-1] if self.in_rows else names
 
+    @cached_property
+    def columns_computed(self) -> dict[str, BoundAggregate]:
+        """What computes each column of a result, but those of keys and windows."""
+        return columns_computed(self.outputs, self.cells)
+
     @property
     def result_keys(self) -> tuple[str, ...]:
         """The key columns of a result, its first ones: none where it is beside rows that have them."""
-        return self.by if self.axis.beside is None else ()
+        return self.by if self.axis.beside in (None, "step") else ()
 
     @property
     def rank(self) -> str:
@@ -255,7 +284,7 @@ class Plan:
     @cached_property
     def only_library_code(self) -> bool:
         """Whether no function of a user's is called, which may not be fit for several threads."""
-        return all(is_library_code(bound.operation) for bound in self.outputs.values())
+        return all(is_library_code(bound.operation) for bound in self.columns_computed.values())
 
     @cached_property
     def states(self) -> dict[str, BoundAggregate]:
@@ -302,6 +331,12 @@ class Plan:
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
+
+
+def columns_computed(outputs: dict[str, BoundAggregate], cells: Mapping[str, Cell]) -> dict[str, BoundAggregate]:
+    """What computes each column of a result, but those of keys and windows."""
+    made = {name: outputs[of.output] if isinstance(of, Taken) else of.operation for name, of in cells.items()}
+    return made or outputs
 
 
 def in_this_process(plan: Plan) -> Plan:

@@ -13,6 +13,7 @@ from ...aggregators.states.large import fitting, joined, one_array, plain_number
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..plan.cells import Taken, values_of
 from ..threads import at_once, parts_of
 from .chunks import Chunk
 from .over_ranges import Column
@@ -26,21 +27,31 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
     chunk
         The partials that the windows are over: of all events.
     kinds
-        The windows of each kind; each output is over one.
+        The windows of each kind.
     outputs
-        The name of each output, and its results.
+        The name of each output, and its results over each kind that it is over.
     """
     plan = chunk.plan
-    if plan.axis.beside == "label":
-        labels, places = labels_of(kinds)
-        columns = [at_rows(column, places[plan.over[name][0]]) for name, (column,) in outputs]
-        return pa.Table.from_arrays([pa.array(labels), *columns], schema=plan.result_schema)
-    events = events_of(chunk)
-    rows = [
-        window_of_each(found, view, events, windows.unit == "rows")
-        for found, view, windows in zip(kinds, chunk.views, plan.axis.windows, strict=True)
-    ]
-    columns = [at_rows(column, rows[plan.over[name][0]]) for name, (column,) in outputs]
+    if plan.axis.beside == "step":
+        (first, *_), rows = kinds, [numbers(len(each.row)) for each in kinds]
+        assert first.at is not None
+        columns = chunk.keys_of(first.row)
+        columns.append(plan.times.bounds(first.at))
+    elif plan.axis.beside == "label":
+        labels, rows = labels_of(kinds)
+        columns = [pa.array(labels)]
+    else:
+        events, columns = events_of(chunk), []
+        rows = [
+            window_of_each(found, view, events, windows.unit == "rows")
+            for found, view, windows in zip(kinds, chunk.views, plan.axis.windows, strict=True)
+        ]
+    found = {
+        Taken(name, number): at_rows(column, rows[number])
+        for name, several in outputs
+        for number, column in zip(plan.over[name], several, strict=True)
+    }
+    columns += [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 

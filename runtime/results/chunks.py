@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
+from ...aggregators.states.large import fitting
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
 from ..accumulate.portions import bytes_of
@@ -38,6 +39,11 @@ class Chunk(NamedTuple):
     def plan(self) -> Plan:
         """The plan of the partials."""
         return self.partials.plan
+
+    def keys_of(self, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
+        """The keys of some partials, as a result has them."""
+        columns, types = self.partials.keys_at(rows), self.plan.result_schema.types
+        return [fitting(self.plan.values_of_key(at, column), types[at]) for at, column in enumerate(columns)]
 
 
 def views_of(merged: Partials) -> list[PartialsView]:
@@ -99,7 +105,8 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
 def _part(
     merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
 ) -> Chunk:
-    parts = [view.part(keys, rows, within) for view in views]
+    made = {id(view): view.part(keys, rows, within) for view in views}
+    parts = [made[id(view)] for view in views]
     part = Partials(merged.plan, merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts)
     return Chunk(part, parts)
 
@@ -164,7 +171,9 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts = views[0].starts
     total = np.zeros(len(starts))
     for windows, view in zip(plan.axis.windows, views, strict=True):
-        if view.ids is not None:
+        if view.given is not None:
+            total += view.given.counts
+        elif view.ids is not None:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
         else:
             total += view.ends - starts
@@ -176,7 +185,10 @@ def most_windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts, ends = views[0].starts, views[0].ends
     total = np.zeros(len(starts))
     for view in views:
-        total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
+        if view.given is not None:
+            total += view.given.counts
+        else:
+            total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
     return total
 
 

@@ -15,7 +15,8 @@ def with_extensions(results: pa.Table, plan: Plan, events: pa.Schema) -> pa.Tabl
     types = {field.name: field.type for field in events if isinstance(field.type, pa.BaseExtensionType)}
     if not types:
         return results
-    inputs = {name: [name] for name in plan.by} | {name: bound.spec.columns for name, bound in plan.outputs.items()}
+    computed = {name: bound.spec.columns for name, bound in plan.columns_computed.items()}
+    inputs = {name: [name] for name in plan.by} | computed
     for place, field in enumerate(results.schema):
         for name in inputs.get(field.name, ()):
             if name in types and (wrapped := extended(field.type, types[name])) is not None:

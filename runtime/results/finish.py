@@ -170,11 +170,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = chunk.partials.keys_at(rows.row)
-    columns = [
-        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
-        for number, column in enumerate(columns)
-    ]
+    columns = chunk.keys_of(rows.row)
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None

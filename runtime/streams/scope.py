@@ -37,6 +37,8 @@ def holds(plan: Plan) -> bool:
 def why_not(plan: Plan) -> str | None:
     """Why a stream cannot answer a query, in words; None where it can."""
     windows = plan.axis.windows
+    if plan.axis.beside in ("event", "label"):
+        return "its results are beside events or labels, and windows are given as they close"
     if plan.until is not None:
         if plan.axis.each_row:
             return "events have an end, and the order of events matters to an operation"

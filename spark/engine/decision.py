@@ -76,7 +76,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         sort != "time"
         and (read is None or read.by == "spark")
         and options.accumulate == "auto"
-        and is_library_code(plan.outputs),
+        and is_library_code(plan.columns_computed),
         in_blocks(plan) if plan.in_rows else in_window_blocks(plan),
     )
 

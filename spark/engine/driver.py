@@ -98,7 +98,7 @@ def in_words(plan: Plan) -> str:
     """What Spark's pages say of the jobs of a query, such as ``framefold: n by driver over 1 hour every 1 minute``."""
     by = f" by {', '.join(plan.by)}" if plan.by else ""
     windows = " and ".join(each.named.removeprefix("windows of ").partition(",")[0] for each in plan.axis.windows)
-    return f"framefold: {', '.join(plan.outputs)}{by} over {windows}"[:WORDS]
+    return f"framefold: {', '.join(plan.columns_computed)}{by} over {windows}"[:WORDS]
 
 
 def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: Partials) -> DataFrame | None:

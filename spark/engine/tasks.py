@@ -135,7 +135,7 @@ def beside(
         Sorted by key.
     """
     taken = pa.schema([plan.input_schema.field(name) for name in read])
-    outputs = arrow_schema(t.StructType(schema.fields[-len(plan.outputs) :]))
+    outputs = arrow_schema(t.StructType(schema.fields[-len(plan.columns_computed) :]))
     for some in _cut(rows, columns=len(plan.by), enough=SLID_ROWS):
         table = pa.Table.from_batches(some)
         own, events = table.select(range(len(read), table.num_columns)), table.select(range(len(read)))

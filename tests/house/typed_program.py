@@ -211,6 +211,8 @@ def local() -> pa.Table:
     result = query.aggregate(**AGGREGATES)
     assert_type(result, pa.Table)
     assert_type(given.window(ff.lookback(2, 9)).with_columns(seen=ff.Count()), pa.Table)
+    share = ff.Sum("x").over(2) / ff.Sum("x").over(9)
+    assert_type(given.window(ff.lookback(9, every=3, closed="both", timezone=None)).aggregate(share=share), pa.Table)
     explained: ff.Explanation = query.explain(n=ff.Count())
     assert str(explained)
     both = ff.together(one=given, other=given).window(ff.tumbling(4)).aggregate(n=ff.Count())

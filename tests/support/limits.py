@@ -58,6 +58,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "min_lone_blocks": "runtime.sliding.van_herk.MIN_SEGMENTS_ALONE",
     "min_side_by_side": "runtime.sliding.slide.MIN_WINDOWS",
     "many_ranges": "runtime.sliding.slide.MANY_RANGES",
+    "lookback_edges": "lookbacks.FEW_EDGES",
     # results
     "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
     "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
