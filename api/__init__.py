@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .events import *
     from .from_aggregator import *
     from .lookbacks import *
+    from .plots import *
     from .reading import *
     from .relations import *
     from .runtime.explain import *
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "from_aggregator", "lookbacks",
-        "reading", "relations", "start", "together", "windows", "stream_metrics", "runtime.explain",
+        "plots", "reading", "relations", "start", "together", "windows", "stream_metrics", "runtime.explain",
         "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
