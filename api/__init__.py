@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .events import *
     from .from_aggregator import *
     from .lookbacks import *
+    from .plots import *
     from .reading import *
     from .relations import *
     from .runtime.explain import *
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
-        "lookbacks", "reading", "relations", "start", "together", "windows", "stream_metrics", "runtime.explain",
-        "runtime.expressions.text", "runtime.windows",
+        "lookbacks", "plots", "reading", "relations", "start", "together", "windows", "stream_metrics",
+        "runtime.explain", "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

@@ -82,6 +82,9 @@ class Relation(Generic[Result]):
     def __repr__(self) -> str:
         return str(self.explain())
 
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
     @property
     def columns(self) -> list[str]:
         """The columns of a row beside its times."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import html
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
@@ -118,6 +120,13 @@ class Operation(Operators, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+
+    def _repr_html_(self) -> str:
+        """How it was made, what it computes, and windows of its own: what a notebook shows."""
+        computes = re.sub(r":\w+:|`", "", (type(self).__doc__ or "").strip().partition("\n")[0])
+        lines = [computes, *(f"over {each}" for each in self.windows)]
+        said = "".join(f"<br>{html.escape(line)}" for line in lines if line)
+        return f"<div><code>{html.escape(repr(self))}</code>{said}</div>"
 
     @abstractmethod
     def bind(self, *types: pa.DataType) -> AggregateOperation:

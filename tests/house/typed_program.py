@@ -187,6 +187,11 @@ def sketches() -> dict[str, Any]:
     }
 
 
+def charts(result: pa.Table) -> None:
+    """What needs Altair."""
+    ff.plot(result, "average", band=("bit_and", "bit_or"), kind="lines").properties(title="A band").save("band.html")
+
+
 def all_windows() -> list[Any]:
     """One of every kind."""
     return [

@@ -89,6 +89,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "few_sql_rows": "runtime.accumulate.sql_accumulate.SMALL_ROW_LIMIT",
     # the front door and the command line
     "picture_rows": "notebook.PICTURE_ROWS",
+    "chart_rows": "plots.MOST_ROWS",
     "replace_patience": "cli.replacing.PATIENCE",
 }
 """The constant that each name stands for, or several of one meaning."""
