@@ -222,14 +222,14 @@ MANY_RANGES = 3 * RESTART_ROWS
 1.00 and 1.01, Histogram by the hour.
 """
 
-RESTART_STEPS = 1 << 7
+RESTART_STEPS = 1 << 9
 """The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
 additions.
 
-Each new start costs two combines for a row whose run crosses it. Where millions of events live through most windows,
-that takes a twentieth more than four times as many steps; where they are fewer, a fourth of the steps would do.
+Each new start costs two combines for a row whose run crosses it. A fourth of the steps would take a third of the time
+for one key, and one operation in sixty more than the two that a window is promised.
 
-0.88 and 3.41, Sum of intervals.
+0.29 and 1.01, Sum of intervals.
 """
 
 READ_ROWS = 1 << 20

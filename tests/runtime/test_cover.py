@@ -282,12 +282,8 @@ SHAPES = [
 
 @pytest.mark.parametrize("over", SHAPES)
 def test_two_operations_a_window_by_deduct(over: Runs) -> None:
-    """Besides one state for each window at which runs begin and each after which runs end, 2 however long they are.
-
-    Where no running state starts anew, which costs more: up to three times as many windows.
-    """
-    with limits(restart_steps=over.windows // 3 + 1):
-        operation = counted(over, "deduct")
+    """Besides one state for each window at which runs begin and each after which runs end, 2 however long they are."""
+    operation = counted(over, "deduct")
     rows, begin, end = len(over.first), len(set(over.first.tolist())), len(set(over.last.tolist()))
     assert operation.combined + operation.deducted <= (rows - begin) + (rows - end) + 2 * over.windows
     assert operation.deducted <= over.windows
