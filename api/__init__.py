@@ -5,15 +5,17 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .aggregators import *
     from .aggregators.errors import *
     from .aggregators.laws.check import *
+    from .aggregators.operations import *
     from .events import *
     from .from_aggregator import *
     from .lookbacks import *
+    from .plots import *
     from .reading import *
     from .relations import *
     from .runtime.explain import *
+    from .runtime.expressions.text import *
     from .runtime.windows import *
     from .start import *
     from .stored import *
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     __version__: str
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
-        "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "from_aggregator", "lookbacks",
-        "reading", "relations", "start", "stored", "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
+        "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
+        "lookbacks", "plots", "reading", "relations", "start", "stored", "together", "windows", "stream_metrics",
+        "runtime.explain", "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

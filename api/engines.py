@@ -12,6 +12,7 @@ import pyarrow as pa
 from .aggregators import loops
 from .aggregators.contract.column_expressions import without_expressions
 from .aggregators.errors import ColumnError, QueryError
+from .aggregators.states.nested import any_in
 from .reading import SparkFiles
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
@@ -47,6 +48,9 @@ class Engine(Protocol):
 
     def beside(self, query: Plan, options: Options, rows: Sequence[str] | pa.Table) -> Any:
         """The results of a query beside the rows they are of: columns of the events, by their names, or labels."""
+
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        """Some columns of the first ``most`` events and one more, or of all, for a picture; whether they are all."""
 
     def without_time(self, time: str) -> Any:
         """The events without a time."""
@@ -105,7 +109,7 @@ def labels_in(data: Any, names: Sequence[str]) -> Labels:
     from .spark.convert.types import collected
 
     schema = engine.schema([])
-    others = [field.name for field in schema if not has_nulls(field.type)]
+    others = [field.name for field in schema if not any_in(field.type, pa.types.is_null)]  # as which odd types are
     table = collected(engine.with_fields(names).df, list(dict.fromkeys([*others, *names])))
     return Labels(Source(table), tuple(schema.names))
 
@@ -118,13 +122,6 @@ def spark_engine(data: Any) -> Any:
     from .spark.engine.engine import DataFrameEngine
 
     return DataFrameEngine(data)
-
-
-def has_nulls(type: pa.DataType) -> bool:
-    """Whether a type is null, as those are that cannot be used, or has it inside."""
-    inner = [type.key_type, type.item_type] if pa.types.is_map(type) else []
-    inner = inner or [type.field(at).type for at in range(type.num_fields)]
-    return pa.types.is_null(type) or any(map(has_nulls, inner))
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
+import pyarrow as pa
+
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
-from .aggregators.errors import QueryError, nearest, shown
+from .aggregators.contract.words import said_here
+from .aggregators.errors import CalendarWarning, GapsWarning, QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
-from .gaps import warn_of
 from .lookbacks import Lookback, outputs_over
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
+from .runtime.frames.windows import Windows
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
@@ -24,6 +28,8 @@ from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .relations import Relation
 
 __all__ = ["Events", "Windowed"]
@@ -46,6 +52,11 @@ class Events(Described, Generic[Result]):
     run_options: Options
 
     described = of_events
+
+    if not TYPE_CHECKING:  # or a misspelt name would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events have no {name!r}{said_here(name)}", name=name, obj=self)
 
     @property
     def names(self) -> list[str]:
@@ -70,9 +81,10 @@ class Events(Described, Generic[Result]):
         Parameters
         ----------
         condition
-            For Arrow data and files a pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``; files are
-            not read where their statistics, or the names of their folders, say that no event can meet it. For a
-            DataFrame a Spark column, or SQL as a string.
+            SQL that is the same on every engine, as :func:`~framefold.expr` has it. Or for Arrow data and files a
+            pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``, or the SQL as a string; files are not
+            read where their statistics, or the names of their folders, say that no event can meet it. For a DataFrame a
+            Spark column, or Spark's SQL as a string.
 
         Raises
         ------
@@ -208,6 +220,11 @@ class Windowed(Described, Generic[Result]):
     windows: tuple[Spec, ...]
     lookback: Lookback | None = None
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"events in windows have no {name!r}{said_here(name)}", name=name, obj=self)
+
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
 
@@ -285,15 +302,36 @@ class Windowed(Described, Generic[Result]):
         {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
         """
         require_names(unnamed, "with_columns")
+        engine, query, rows = self._bound_beside(outputs)
+        if query.axis.beside == "step":
+            return cast(Result, engine.run(query, self.events.run_options))
+        return cast(Result, engine.beside(query, self.events.run_options, rows))
+
+    def explain_with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
+        """The explanation of :meth:`with_columns` with the same outputs; of :meth:`aggregate` it is :meth:`explain`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [4, 1, 2], "x": [3, 1, 2]}), time="t").window(ff.around(time=(-2, 0)))
+        >>> print(str(events.explain_with_columns(total=ff.Sum("x"))).splitlines()[-1].strip())
+        beside         each event, in the order in which they are
+        """
+        require_names(unnamed, "explain_with_columns")
+        engine, query, _ = self._bound_beside(outputs)
+        return engine.explain(query, self.events.run_options)
+
+    def _bound_beside(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan, Sequence[str] | pa.Table]:
+        """The query bound to its events, the engine of these, and the rows that results are beside."""
         windows = windows_in(self.windows, outputs)
         tables = [each for each in windows if isinstance(each, FromAnchors)]
         if any(each.rows != tables[0].rows for each in tables):
             raise QueryError("with_columns() is asked for windows from several tables; expected a query for each")
         labels = tables[0].rows() if tables else None
-        own = self.events.engine.schema([]).names
-        engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
-        rows = own if labels is None else labels
-        return cast(Result, engine.beside(query, self.events.run_options, rows))
+        own = [] if self.lookback and self.lookback.every else self.events.engine.schema([]).names
+        beside = own if labels is None else labels.column_names
+        engine, query = self._bound(outputs, beside=beside)
+        return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -314,7 +352,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._bound(outputs, explained=True)
+        engine, query = self._query(outputs) if outputs else self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -357,7 +395,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream, or the windows are none along the time line.
         """
         require_stream(self.events, "latest() is asked for events that are no stream, which has no now")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).latest(query, self.events.run_options))
 
     def late(self, /, **outputs: Operation) -> Result:
@@ -372,7 +410,7 @@ class Windowed(Described, Generic[Result]):
             If the events are no stream: then none is late.
         """
         require_stream(self.events, "late() is asked for events that are no stream, of which none is late")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
     def still_open(self, checkpoint: str | os.PathLike[str], /, **outputs: Operation) -> Result:
@@ -384,8 +422,12 @@ class Windowed(Described, Generic[Result]):
         QueryError or EngineError if the events are no stream, or there is no checkpoint of this query.
         """
         require_stream(self.events, "still_open() is asked for events that are no stream")
-        engine, query = self._bound(outputs)
+        engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
+
+    def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+        """The query of :meth:`aggregate` bound to its events, and the engine of these."""
+        return self._bound(outputs) if self.lookback is None else self._bound_beside(outputs)[:2]
 
     def _bound(
         self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
@@ -397,7 +439,7 @@ class Windowed(Described, Generic[Result]):
         for name, output in outputs.items():
             require_output(name, output)
         if self.lookback is not None:
-            outputs = outputs_over(self.lookback, self.windows, outputs)
+            outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
         engine = of.engine
         if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
             engine, outputs = computed(engine, outputs)
@@ -460,5 +502,26 @@ def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:
     """All windows of a query: its own and those of its outputs."""
-    own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
+    parts = [own for output in outputs.values() if isinstance(output, Operation) for own in output.windows_of_parts()]
+    own = [each for windows_of_part in parts for each in windows_of_part]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
+
+
+def warn_of(windows: Windows) -> None:
+    """A GapsWarning where windows leave out times or rows, a CalendarWarning where earlier versions had other ones."""
+    if windows.gaps == "warn" and windows.left_out is not None:
+        warn(
+            f"{windows.named} leave out {windows.left_out}: events there are in no window; "
+            "gaps='allow' says that this is meant",
+            GapsWarning,
+        )
+    if windows.moved:
+        warn(windows.moved, CalendarWarning)
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """A warning at the line outside this package that has led to it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -5,25 +5,37 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .aggregators.contract.operation import Operation
-from .aggregators.durations import Length, fixed, positive, unit_named
+from .aggregators.durations import Length, positive, unit_named, written
 from .aggregators.errors import ColumnError, QueryError, nearest
+from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
 from .runtime.columns.key_codes import plain, plain_type
 from .runtime.columns.ticks import Duration, TimeColumn
 from .runtime.local import LocalEngine
 from .runtime.plan.window_inputs import own_name
 from .runtime.windows.around import around
+from .runtime.windows.calendar import months, reach_of
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import BOUNDS, Bounds, Spec, one_of
+from .runtime.windows.stepped import SteppedBack
 
 __all__ = ["lookback"]
 
-UNITS = {"day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us"}
+UNITS = {
+    "year": "y", "quarter": "q", "month": "mo",
+    "day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us",
+}  # fmt: skip
 """Units as names of columns have them, as Polars writes them; largest first."""
+
+FEW_EDGES = 1 << 12
+"""The most edges between which frames are made, where lookbacks end at times that are given."""
 
 ONE_UNIT = re.compile(r"\s*(\d+)\s*([a-zA-Z]+)\s*")
 """A duration of one unit, in words."""
@@ -35,10 +47,13 @@ class Lookback:
 
     sizes: tuple[Duration, ...]
     at: Labels | None
+    every: Duration | None
     closed: str
+    timezone: str | None
 
     def __str__(self) -> str:
         where = "each event" if self.at is None else "each row of another table"
+        where = where if self.every is None else f"every {self.every}"
         return f"{', '.join(map(str, self.sizes))} up to {where}"
 
     @property
@@ -48,9 +63,14 @@ class Lookback:
 
     def windows(self, by: Sequence[str]) -> tuple[Spec, ...]:
         """The windows of each size, for events with some key columns."""
+        closed: Any = self.closed
+        if self.every is not None:
+            every, zone = self.every, self.timezone
+            return tuple(SteppedBack(size, self.sizes, every, closed, zone) for size in self.sizes)
         if self.at is None:
-            closed: Any = self.closed
-            return tuple(around(time=before(size), closed=closed) for size in self.sizes)
+            zero: Any = 0 if isinstance(written(self.sizes[0], "lookback()"), int) else datetime.timedelta(0)
+            pairs = ((before(size), zero) for size in self.sizes)
+            return tuple(around(time=pair, closed=closed, timezone=self.timezone) for pair in pairs)
         names = [*by, "at"]
         source = LocalEngine(self.at.source).with_fields(names).source
         for name in names:
@@ -62,27 +82,55 @@ class Lookback:
         if column.null_count:
             raise ColumnError(f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time")
         ticks = times.ticks(plain(column, kind))
-        starts = [times.bounds(ticks - times.length(size, "lookback()")) for size in self.sizes]
-        how = ("at", tuple(by), "at", None, self.closed, "emit", rows)
-        return tuple(FromAnchors(labels.append_column(start, each), start, *how) for each in starts)
+        starts = [reach_of(times, size, "lookback()", self.timezone).back().of(ticks) for size in self.sizes]
+        how = ("at", tuple(by), "at", None, self.closed, "emit", rows, *self.edges(ticks, starts))
+        tables = (labels.append_column(start, times.bounds(each)) for each in starts)
+        return tuple(FromAnchors(table, start, *how) for table in tables)
+
+    def edges(self, ticks: Ints, starts: Sequence[Ints]) -> tuple[Ints, bool]:
+        """Where windows from some ticks on, up to others, cut the axis, and whether at every tick between two edges.
+
+        So they do where they are many: frames would hardly have two events of a key.
+        """
+        begins = [each + (self.closed in ("right", "neither")) for each in starts]
+        stop = ticks + (self.closed in ("right", "both"))
+        found = np.unique(np.concatenate([stop[:FEW_EDGES], *(each[:FEW_EDGES] for each in begins)]))
+        if len(ticks) and len(found) <= FEW_EDGES < len(ticks):
+            found = np.unique(np.concatenate([stop, *begins]))
+        if len(found) <= FEW_EDGES:
+            return found, False
+        return np.array([min(map(np.min, begins)), stop.max()]), True
 
 
-def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookback:
+def lookback(
+    *sizes: Duration,
+    at: Any = None,
+    every: Duration | None = None,
+    closed: Bounds = "left",
+    timezone: str | None = None,
+) -> Lookback:
     """Windows of several sizes that end at each event, or at given times: one row each, with a column for each size.
 
     ``.window(ff.lookback(...))`` gives what ``.with_columns`` does, also by ``.aggregate``: the events, or the rows of
-    ``at``, with all their columns and in their order. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on;
-    one with windows of its own, by ``.over(...)``, keeps its name. Windows without an event are there, too.
+    ``at``, with all their columns and in their order. With ``every`` it gives a row for each key and step of time: the
+    keys, ``at``, the outputs. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on. One with windows of its
+    own, which may be a size, keeps its name: ``ff.Sum("x").over("1 hour") / ff.Sum("x").over("7 days")``. Windows
+    without an event are there, too. Streams have those with ``every``, also in ``.latest(...)``.
 
     Parameters
     ----------
     *sizes
-        How far windows look back, such as ``"1 hour"``: of fixed length.
+        How far windows look back, such as ``"1 hour"`` or ``"1 month"``. A day is 24 hours; months, quarters and years
+        go by the calendar, back to the same day of another month, or its last one.
     at
         A table with the key columns of the events, under their names, and a column ``at``, of the type of their time:
         anything that speaks Arrow, or a Spark DataFrame, which is collected. None: each event.
+    every
+        A step, such as ``"1 hour"``: windows end at each one, as long as the longest has an event of the key.
     closed
         Which ends belong to a window. ``"left"`` leaves out what is at the time itself, ``"both"`` takes it in.
+    timezone
+        The zone of months, and of days and weeks of ``every``, as for :func:`sliding`.
 
     Raises
     ------
@@ -98,19 +146,31 @@ def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookb
     >>> labels = pa.table({"id": ["b", "a"], "at": [10, 2]})
     >>> events.window(ff.lookback(5, at=labels)).aggregate(n=ff.Count()).to_pydict()
     {'id': ['b', 'a'], 'at': [10, 2], 'n_5': [2, 1]}
+    >>> events.window(ff.lookback(4, 8, every=4)).aggregate(n=ff.Count()).to_pydict()
+    {'at': [4, 8, 12, 16], 'n_4': [1, 1, 1, 0], 'n_8': [1, 2, 2, 1]}
     """
     if not sizes:
         raise QueryError("lookback() is given no size; expected some, such as ff.lookback('1 hour', '7 days')")
     for size in sizes:
-        positive(size, "lookback()")
-        if isinstance(size, int) and size <= 0:
-            raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
+        check_size(size)
     one_of("closed", closed, BOUNDS)
-    found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), closed)
+    if every is not None:
+        if at is not None:
+            raise QueryError("lookback() is given both at= and every=; expected one of them")
+        positive(every, "every")
+    found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), every, closed, timezone)
     for name in found.suffixes:
         if found.suffixes.count(name) > 1:
             raise QueryError(f"lookback() has {name!r} twice; expected sizes that differ")
     return found
+
+
+def check_size(size: Any) -> None:
+    """QueryError unless a size is above zero, and of months or of other units, as far as is known."""
+    positive(size, "lookback()", calendar=True)
+    months(size, "lookback()")
+    if isinstance(size, int) and size <= 0:
+        raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
 
 
 def suffix(size: Duration) -> str:
@@ -118,39 +178,68 @@ def suffix(size: Duration) -> str:
 
     >>> suffix("7 days"), suffix("24 hours"), suffix("90min"), suffix(5), suffix(datetime.timedelta(hours=36))
     ('7d', '24h', '90m', '5', '36h')
+    >>> suffix("1 month"), suffix("2 years"), suffix("1 year 6 months")
+    ('1mo', '2y', '18mo')
     """
-    length = fixed(size, "lookback()")
+    length = written(size, "lookback()")
     if not isinstance(length, Length):
         return str(length)
     word = ONE_UNIT.fullmatch(size) if isinstance(size, str) else None
     if word is not None and unit_named(word[2]) in UNITS:
         return word[1] + UNITS[unit_named(word[2])]
+    if length.calendar:
+        return f"{length.months}{UNITS['month']}"
     micros = [86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1]
-    ticks, unit = next(each for each in zip(micros, UNITS.values(), strict=True) if length.microseconds % each[0] == 0)
+    units = list(UNITS.values())[-len(micros) :]
+    ticks, unit = next(each for each in zip(micros, units, strict=True) if length.microseconds % each[0] == 0)
     return f"{length.microseconds // ticks}{unit}"
 
 
-def before(size: Duration) -> tuple[Any, Any]:
-    """A size before an event, and the event itself, as :func:`~framefold.around` takes them."""
-    length = fixed(size, "lookback()")
+def before(size: Duration) -> Any:
+    """A size before an event, as :func:`~framefold.around` takes it."""
+    length = written(size, "lookback()")
     if not isinstance(length, Length):
-        return -length, 0
-    none = datetime.timedelta(0)
+        return -length
     if isinstance(size, str) and ONE_UNIT.fullmatch(size):
-        return f"-{size.strip()}", none
-    return -datetime.timedelta(microseconds=length.microseconds), none
+        return f"-{size.strip()}"
+    return f"-{length.months} months" if length.calendar else -datetime.timedelta(microseconds=length.microseconds)
 
 
-def outputs_over(lookback: Lookback, windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> dict[str, Operation]:
-    """Each output over each window of a lookback, under names of their own."""
+def outputs_over(
+    lookback: Lookback, windows: Sequence[Spec], by: Sequence[str], outputs: Mapping[str, Operation]
+) -> dict[str, Operation]:
+    """Each output over each window of a lookback, under names of their own; those with their own windows as they are.
+
+    A size as a window of its own is another window of the lookback.
+    """
+    known = dict(zip(lookback.suffixes, lookback.sizes, strict=True))
+    parts = [own for output in outputs.values() for windows_of in output.windows_of_parts() for own in windows_of]
+    for size in (own for own in parts if not isinstance(own, Spec)):
+        check_size(size)
+        known.setdefault(suffix(size), size)
+    if len(known) > len(lookback.sizes):
+        windows = replace(lookback, sizes=tuple(known.values())).windows(by)
+    of_size = dict(zip(known, windows, strict=True))
+
+    def by_size(own: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(each if isinstance(each, Spec) else of_size[suffix(each)] for each in own)
+
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
+        output = output.with_windows(by_size)
         own = {name: output}
-        if not output.windows:
-            over = zip(lookback.suffixes, windows, strict=True)
-            own = {f"{name}_{suffix}": output.over(window) for suffix, window in over}
+        if not all(output.windows_of_parts()):
+            own = {
+                f"{name}_{word}": output.with_windows(partial(or_else, each))
+                for word, each in zip(lookback.suffixes, windows, strict=False)
+            }
         for new in own:
             if new in found:
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
+
+
+def or_else(windows: Spec, own: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Windows of their own, or others where there are none."""
+    return own or (windows,)

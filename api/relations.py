@@ -19,6 +19,7 @@ from .reading import SparkFiles
 from .runtime.columns.key_codes import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
+from .runtime.frames.windows import WithValidity
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
@@ -29,7 +30,7 @@ from .runtime.relations.updates import PATTERNS, Updates, both, interfering, rep
 from .runtime.windows import snapshot
 from .runtime.windows.sliding import TickSteps
 from .runtime.windows.snapshot import Snapshots
-from .runtime.windows.spec import Spec, WithValidity, one_of
+from .runtime.windows.spec import Spec, one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ class Relation(Generic[Result]):
 
     def __repr__(self) -> str:
         return str(self.explain())
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
 
     @property
     def columns(self) -> list[str]:
@@ -377,17 +381,17 @@ class Relation(Generic[Result]):
 
     def inserts(self) -> Result:
         """Those of :meth:`changes` that insert a row: the paper's ISTREAM."""
-        return self._changed("inserts", "weight > 0")
+        return self._changed("inserts", 1)
 
     def deletes(self) -> Result:
         """Those of :meth:`changes` that delete a row: the paper's DSTREAM."""
-        return self._changed("deletes", "weight < 0")
+        return self._changed("deletes", -1)
 
-    def _changed(self, view: str, condition: str | None = None) -> Result:
+    def _changed(self, view: str, sign: int = 0) -> Result:
         self._no_views(view)
         found = self.operators.changes(self.data)
-        if condition is not None:
-            found = self.operators.where(found, self.operators.condition(condition))
+        if sign:
+            found = self.operators.weighing(found, sign)
         return cast(Result, self.operators.result(found))
 
     def rows(self) -> Result:

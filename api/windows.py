@@ -1,23 +1,16 @@
-"""Functions of windows that need an engine."""
+"""Windows from another data set, in Arrow or on Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
-
-import pyarrow as pa
+from typing import Any
 
 from .aggregators.contract.column_expressions import unquoted
-from .aggregators.errors import ColumnError, EngineError, nearest, shown
-from .engines import in_arrow, labels_in
-from .events import Events
-from .runtime.draw import MOST_EVENTS
-from .runtime.draw import draw as draw_table
+from .aggregators.errors import ColumnError, nearest
+from .engines import labels_in
 from .runtime.local import LocalEngine
-from .runtime.plan.bind import type_of
 from .runtime.windows.from_table import FromAnchors
-from .runtime.windows.spec import BOUNDS, Bounds, Empty, Spec, check_words, one_of
-from .start import events
+from .runtime.windows.spec import BOUNDS, Bounds, Empty, check_words, one_of
 
 __all__ = ["windows_from"]
 
@@ -81,43 +74,3 @@ def windows_from(
     check_words(empty=empty)
     table = source.batches(names).read_all()
     return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty, labels.rows)
-
-
-def draw(windows: Spec, of: Any) -> Any:
-    """The picture of :meth:`Spec.draw`."""
-    if not isinstance(of, Events):
-        of = events(pa.table({"time": times_of(of)}), time="time")
-    local = isinstance(of.engine, LocalEngine)
-    names = [*of.names, *windows.columns]
-    table = local_events(of, names) if local else first_on_spark(of, names)
-    return draw_table(
-        windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties, all_of_them=local
-    )
-
-
-def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
-    """A list or a column of times, such as a Series of pandas or Polars; EngineError if it is something else."""
-    column = not hasattr(given, "columns") and any(hasattr(given, name) for name in ("__array__", "__arrow_c_stream__"))
-    if not column and not isinstance(given, (list, tuple)):
-        raise EngineError(f"draw() is given {shown(given)}; expected ff.events(...), or a list of times")
-    return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
-
-
-def local_events(of: Events[Any], names: Sequence[str]) -> pa.Table:
-    """All events of the local engine, with those of the named columns that they have."""
-    source = cast(LocalEngine, of.engine).with_fields(names).source
-    return source.batches([name for name in dict.fromkeys(names) if name in source.schema.names]).read_all()
-
-
-def first_on_spark(of: Events[Any], names: Sequence[str]) -> pa.Table:
-    """Some columns of the first events on Spark, one more than a picture has."""
-    engine = cast(Any, of.engine).with_fields(names)
-    df = engine.df
-    if df.isStreaming:
-        raise EngineError("draw() is given a stream; expected events that are there, such as some that were written")
-    type_of(engine.schema(names), of.time, "time=")
-    time = df[f"`{of.time.replace('`', '``')}`"]
-    return in_arrow(df.where(time.isNotNull()).orderBy(time).limit(MOST_EVENTS + 1), names)
-
-
-Spec.drawer = draw

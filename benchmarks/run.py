@@ -3,9 +3,10 @@
 ``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that the
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-relations`` of relations, and ``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``,
-``holistic-spark``, ``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results
-are kept. The exit code is 1 where a result is wrong.
+relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, and ``--cases
+holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``, ``holistic-memory``
+and ``holistic-large``): only made where they are asked for; their last results are kept. The exit code is 1 where a
+result is wrong.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def main() -> None:
         kept = {
             title: of
             for title, of in before.get("others", {}).items()
-            if title.startswith(("Streams", "Relations", "Holistic"))
+            if title.startswith(("Streams", "Relations", "Idioms", "Lookbacks", "Holistic"))
         }
         before = {"cases": [case for case in before.get("cases", []) if case["name"] == "billion"], "others": kept}
     if asked.report:
@@ -175,6 +176,25 @@ def main() -> None:
         for title, lines in measured():
             before |= {"others": before.get("others", {}) | {title: where | {"lines": lines}}}
             keep(before)
+    if "idioms" in wanted or (asked.quick and not asked.cases):
+        from .idioms import QUICK, REPORTED
+        from .idioms import tables as of_idioms
+
+        lines = of_idioms(QUICK, rounds=1) if asked.quick else of_idioms(REPORTED)
+        if not asked.quick:
+            found = {title: where | {"lines": each} for title, each in lines.items()}
+            before |= {"others": before.get("others", {}) | found}
+            keep(before)
+    if asked.quick and not asked.cases:
+        from .lookbacks import check
+
+        check()
+    if "lookbacks" in wanted:
+        from .lookbacks import tables as of_lookbacks
+
+        found = {title: where | {"lines": lines} for title, lines in of_lookbacks().items()}
+        before |= {"others": before.get("others", {}) | found}
+        keep(before)
     if any(name.startswith("holistic") for name in wanted):
         from .holistic import PARTS
         from .holistic import tables as of_all_values

@@ -73,10 +73,23 @@ def one_value(events: DataFrame) -> DataFrame:
     return dealt.transformWithState(Counter(), t.StructType().add("n", t.LongType()), "Append", "EventTime")
 
 
+def latest(events: DataFrame) -> DataFrame:
+    """Our own value now: of a window that all events are in, and that ends next."""
+    windows = ff.sliding("40000 days", every="20000 days")
+    of = ff.events(events, time="t", by="k").window(windows)
+    return of.latest(total=ff.Sum("x"), events=ff.Count())
+
+
+def updated(events: DataFrame) -> DataFrame:
+    """The same of Spark: the sum and the count of each key that has changed, of all events up to now."""
+    return events.groupBy("k").agg(f.sum("x").alias("total"), f.count("*"))
+
+
 OURS, LONGER, ALONE = "framefold, 1 h every 1 min", "framefold, 10 h every 1 min", "framefold, accumulating alone"
 WINDOW, CHAINED = "Spark window(), 1 h every 1 min", "Spark, a tumbling minute chained with window()"
 ONE_STATE, ONE_VALUE = "Spark, one small state", "Spark, one small state in Python after our shuffle"
 OURS_TWO, ONE_STATE_TWO, ONE_VALUE_TWO = (f"{name}, 2 partitions" for name in (OURS, ONE_STATE, ONE_VALUE))
+LATEST, UPDATED = "framefold, the value now", "Spark groupBy, update mode"
 FLINK = "PyFlink HOP(), 1 h every 1 min"
 CONTENDERS: Mapping[str, tuple[Query, str, int | None]] = {
     OURS: (framefold("1 hour"), "append", None),
@@ -86,6 +99,8 @@ CONTENDERS: Mapping[str, tuple[Query, str, int | None]] = {
     CHAINED: (chained, "append", 2),
     ONE_STATE: (one_state, "update", None),
     ONE_VALUE: (one_value, "append", None),
+    LATEST: (latest, "update", None),
+    UPDATED: (updated, "update", None),
     OURS_TWO: (framefold("1 hour"), "append", 2),
     ONE_STATE_TWO: (one_state, "update", 2),
     ONE_VALUE_TWO: (one_value, "append", 2),

@@ -33,6 +33,7 @@ from .stream_queries import (
     CHAINED,
     CONTENDERS,
     FLINK,
+    LATEST,
     LONGER,
     ONE_STATE,
     ONE_STATE_TWO,
@@ -49,6 +50,8 @@ WARM = 2
 """Turns, and micro-batches of each run, that are left out."""
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 """On for all contenders: a micro-batch writes its changes of the state, and Spark a snapshot now and then."""
+WITHOUT_EVENTS = "spark.sql.streaming.noDataMicroBatches.enabled"
+"""Micro-batches without events: the value now would have one at each trigger, by its clock, and never end."""
 SLOW = (WINDOW, CHAINED)
 Turns = Mapping[str, Sequence[float]]
 """The median micro-batch of each contender, in milliseconds, turn by turn."""
@@ -123,6 +126,7 @@ def milliseconds(spark: SparkSession, files: str, name: str, schema: str, partit
     """The median micro-batch with events of a contender's run."""
     query, mode, own = CONTENDERS[name]
     spark.conf.set(PARTITIONS, own or partitions)
+    spark.conf.set(WITHOUT_EVENTS, name != LATEST)
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(files)
     result = query(stream.withWatermark("t", "1 minute"))
     with tempfile.TemporaryDirectory() as checkpoint:

@@ -1,27 +1,39 @@
-"""What the numbers of ``runtime/tuning.py`` bring: the case of each with a fourth of it, and with four times as much.
+"""What the numbers of the ``tuning.py`` of each room bring: a case with a fourth of it, and with four times as much.
 
-``python -m benchmarks.tuning`` prints the times of processors, in times those with the number as it is.
+``python -m benchmarks.tuning`` prints the times of processors, in times those with the number as it is. What a task of
+Spark does is measured in this process; ``--spark`` measures what the driver decides, with a Spark of its own: the time
+of its processes together.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import framefold as ff
-from framefold.runtime import tuning
+from framefold.aggregators import tuning as of_aggregators
+from framefold.runtime import tuning as of_runtime
+from framefold.runtime.accumulate.accumulate import accumulate
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.streams.scope import counted
+from framefold.runtime.streams.shard import Shard
+from framefold.spark import tuning as of_spark
 
-from .sliding import Own
+from .sliding import Own, OwnWithDeduct
 
-ROUNDS = 7
+ROUNDS, ROUNDS_ON_SPARK = 7, 3
 """Timed rounds of each case, in turn with and without a change; the least of each are compared."""
 
 CASE_OF = {
@@ -66,6 +78,45 @@ CASE_OF = {
     "RESTART_ROWS": "Histogram by the hour",
     "MANY_RANGES": "Histogram by the hour",
     "RESTART_STEPS": "Sum of intervals",
+    "READ_ROWS": "Sum by the hour, of a file",
+    "THREADS_FROM_BYTES": "blobs of a task, many keys",
+    "MIN_RADIX_ROWS": "Sum by the hour, many keys",
+    "MAX_RADIX_CODES": "Sum by the hour, many keys",
+    "ORDER_SAMPLE": "Sum by the hour, in order",
+    "MOSTLY_FULL": "blobs of a task, in order",
+    "MAX_COPIES": "First of intervals",
+    "CALL_COST": "a user's sums around each event",
+    "LEVELS_A_PART": "a user's operation in given windows",
+    "MAX_PLANES": "Sum of all sizes around each event",
+    "PAGE_PARTIALS": "a shard of a stream",
+    "CACHED_ROWS": "Variance by the hour, in order",
+    "DEVIATION_ROWS": "Variance of all sizes by the hour",
+    "SQUARE_STATES": "Variance by Spark SQL",
+    "DENSE_VALUES": "Mode by the hour, many keys",
+    "MIN_SORTED_ROWS": "Median by the hour, many keys",
+    "SUMMED_ITEMS": "Sum of distinct values by the hour",
+    "OBJECT_SAMPLE": "a user's Python by the hour",
+    "TASK_HELD_BYTES": "blobs of a task, many keys",
+    "BLOB_ROWS": "blobs of a task, many keys",
+    "WEIGHT_BYTES": "blobs of a task, values",
+    "MERGED_ROWS": "a task after a shuffle, many keys",
+    "SLID_ROWS": "a task after a shuffle, many keys",
+    "ROW_BYTES": "a task after a shuffle, values",
+    "WIRE_ROWS": "a task after a shuffle, many keys",
+    "WIRE_BYTES": "a task after a shuffle, values",
+    "FEW_EVENTS": "Sum of a DataFrame of a file",
+    "MANY_A_GROUP": "Sum of a DataFrame of a file, by Spark SQL",
+    "FEW_GROUPS": "Sum of a DataFrame of a file, by Spark SQL",
+    "PARTIALS_AT_ONCE": "Sum of a DataFrame, many keys",
+    "MIN_SHARE": "Sum of files, many keys",
+    "READ_TASK_BYTES": "Sum of files, many keys",
+    "MIN_READ_TASK_BYTES": "Sum of files, many keys",
+    "READ_TASKS_A_CORE": "Sum of files, many keys",
+    "LOCAL_RELATION_BYTES": "few results, used by Spark",
+    "RESULT_TASK_ROWS": "many results, used by Spark",
+    "RESULT_TASK_BYTES": "many results, used by Spark",
+    "ASOF_BUCKETS": "an as-of join on Spark",
+    "BUCKET_STEP": "a join of validities on Spark",
 }
 """The case that a number is for."""
 
@@ -83,6 +134,24 @@ def events(rows: int, keys: int, ordered: bool, text: bool = False) -> pa.Table:
     })  # fmt: skip
 
 
+class Words(ff.PythonOperation):
+    """A list of the digits that were seen, as a user writes it."""
+
+    result = "int64"
+
+    def create(self) -> Any:
+        return frozenset()
+
+    def accumulate(self, state: Any, value: Any) -> Any:
+        return state | {value % 10}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return a | b
+
+    def finish(self, state: Any) -> Any:
+        return len(state)
+
+
 def cases(rows: int) -> dict[str, Callable[[], Any]]:
     """Queries that between them ask for each number."""
     ordered, mixed = events(rows, 1, True), events(rows, 1, False)
@@ -93,7 +162,17 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
         "end", pa.array(ordered["t"].cast("int64").to_numpy() + 60_000_000, ordered["t"].type)
     )
 
-    def query(data: pa.Table, windows: Any, operation: Any, **more: Any) -> Callable[[], Any]:
+    sizes = np.ldexp(1.0, np.random.default_rng(4).integers(-150, 150, rows))
+    of_all_sizes = ordered.set_column(2, "x", pa.array(ordered["x"].to_numpy() * sizes))
+    starts = np.sort(ordered["t"].cast("int64").to_numpy()[::4])
+    widths = np.random.default_rng(5).integers(1, 600_000_000, len(starts))
+    given = pa.table(
+        {"start": pa.array(starts, ordered["t"].type), "end": pa.array(starts + widths, ordered["t"].type)}
+    )
+    file = Path(tempfile.mkdtemp()) / "events.parquet"
+    pq.write_table(mixed, file)
+
+    def query(data: Any, windows: Any, operation: Any, **more: Any) -> Callable[[], Any]:
         asked = ff.events(data, time="t", by="k", **more).window(windows)
         return lambda: asked.aggregate(a=operation)
 
@@ -112,6 +191,142 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
         "Mode by the hour, many keys": query(many, hour, ff.Mode("i")),
         "Sum of intervals": query(lived, hour, ff.Sum("x"), until="end"),
         "a user's operation around each event": query(ordered, around, Own("i")),
+        "Sum by the hour, of a file": query(ff.parquet(str(file)), hour, ff.Sum("x")),
+        "First of intervals": query(lived, minutes, ff.First("x"), until="end"),
+        "a user's sums around each event": query(ordered, around, OwnWithDeduct("i")),
+        "a user's operation in given windows": query(
+            ordered, ff.windows_from(given, start="start", end="end"), Own("i")
+        ),
+        "Sum of all sizes around each event": query(of_all_sizes, around, ff.Sum("x")),
+        "Variance by the hour, in order": query(ordered, hour, ff.Variance("x")),
+        "Variance of all sizes by the hour": query(of_all_sizes, hour, ff.Variance("x")),
+        "Median by the hour, many keys": query(many, hour, ff.Median("x")),
+        "Sum of distinct values by the hour": query(ordered, hour, ff.DistinctSum("i")),
+        "a user's Python by the hour": query(ordered.slice(0, rows // 8), hour, Words("i")),
+        "a shard of a stream": shard_case(many.slice(0, rows // 8)),
+        **task_cases(ordered, many),
+    }
+
+
+def shard_case(events: pa.Table) -> Callable[[], Any]:
+    """Fifty micro-batches, in the order of time, through one shard, whose state is bytes."""
+    from framefold.spark.convert.partials_codec import opened, to_ipc
+
+    events = events.sort_by("t")
+    windows = ff.sliding("10 minutes", every="1 minute")
+    plan = counted(bind(events.schema, time="t", by=["k"], window=windows, outputs={"a": ff.Sum("x")}))
+    size = max(1, len(events) // 50)
+    ticks = events["t"].cast("int64").to_numpy()
+    batches = [(events.slice(start, size), int(ticks[start])) for start in range(0, len(events), size)]
+
+    class State:
+        def __init__(self) -> None:
+            self.tables: dict[int, Any] = {}
+
+        def pages(self) -> list[int]:
+            return list(self.tables)
+
+        def get(self, page: int) -> pa.Table | None:
+            return opened(self.tables[page]) if page in self.tables else None
+
+        def put(self, page: int, table: pa.Table) -> None:
+            self.tables[page] = to_ipc(table)
+
+        def remove(self, page: int) -> None:
+            self.tables.pop(page, None)
+
+    def run() -> None:
+        shard = Shard(plan, State())
+        for number, (batch, watermark) in enumerate(batches):
+            list(shard.advance(watermark))
+            shard.add(accumulate(plan, batch.select(plan.columns), number))
+
+    return run
+
+
+def task_cases(ordered: pa.Table, many: pa.Table) -> dict[str, Callable[[], Any]]:
+    """What tasks of Spark do, in this process."""
+    from pyspark.sql import types as t
+
+    from framefold.spark.convert.types import output_schema
+    from framefold.spark.engine import tasks
+
+    windows = ff.sliding("10 minutes", every="1 minute")
+
+    def task(events: pa.Table, operation: Any) -> tuple[tasks.Job, list[pa.RecordBatch]]:
+        plan = bind(events.schema, time="t", by=["k"], window=windows, outputs={"a": operation})
+        job = tasks.Job(plan, output_schema(plan.result_schema, [t.LongType()]))
+        return job, events.select(plan.columns).to_batches(max_chunksize=10_000)
+
+    def blobs(job: tasks.Job, batches: list[pa.RecordBatch]) -> Callable[[], Any]:
+        return lambda: list(tasks.merge_blobs(job, 1 << 40, tasks.accumulate_to_ipc(job, None, iter(batches))))
+
+    def shuffled(job: tasks.Job, batches: list[pa.RecordBatch]) -> Callable[[], Any]:
+        partials = pa.Table.from_batches(tasks.accumulate(job, iter(batches)))
+        partials = partials.sort_by([(name, "ascending") for name in partials.column_names[:3]])
+        rows = partials.combine_chunks().to_batches(max_chunksize=10_000)
+        return lambda: [*tasks.merge(job, iter(rows)), *tasks.slide(job, iter(rows))]
+
+    return {
+        "blobs of a task, many keys": blobs(*task(many, ff.Sum("x"))),
+        "blobs of a task, in order": blobs(*task(ordered, ff.Sum("x"))),
+        "blobs of a task, values": blobs(*task(ordered, ff.Median("x"))),
+        "a task after a shuffle, many keys": shuffled(*task(many, ff.Sum("x"))),
+        "a task after a shuffle, values": shuffled(*task(ordered, ff.Median("x"))),
+    }
+
+
+def spark_cases(rows: int) -> dict[str, Callable[[], Any]]:
+    """Queries on Spark that between them ask for what its driver decides by."""
+    from framefold.spark.session.session import local_session
+
+    from .relations import LENGTH, validities
+
+    spark = local_session("framefold tuning", "local[2]")
+    folder = Path(tempfile.mkdtemp())
+    ordered, many = events(2 * rows, 1, True), events(rows, rows // 1000, False)
+    pq.write_table(ordered, folder / "ordered.parquet")
+    (folder / "many").mkdir()
+    for number in range(16):
+        pq.write_table(many.slice(number * rows // 16, rows // 16), folder / "many" / f"{number}.parquet")
+    hour, minutes = ff.sliding("1 hour", every="10 minutes"), ff.tumbling("1 minute")
+    validity = [spark.createDataFrame(validities(rows, seed, span=rows * LENGTH // 100)).cache() for seed in (1, 2)]
+    left, right = (ff.relation(each, valid_from="valid_from", valid_to="valid_to") for each in validity)
+
+    def query(data: Any, windows: Any, used: Callable[[Any], Any], operation: Any, **options: Any) -> Callable[[], Any]:
+        def run() -> Any:
+            asked = ff.events(data(), time="t", by="k").options(**options).window(windows)
+            return used(asked.aggregate(a=operation))
+
+        return run
+
+    def of_file() -> Any:
+        return spark.read.parquet(str(folder / "ordered.parquet"))
+
+    def of_files() -> Any:
+        return ff.parquet(str(folder / "many"), spark=spark)
+
+    def of_frame() -> Any:
+        return spark.read.parquet(str(folder / "many")).repartition(2)
+
+    def collected(results: Any) -> Any:
+        return results.toArrow()
+
+    def summed(results: Any) -> Any:
+        return results.selectExpr("sum(a)").collect()
+
+    return {
+        "Variance by Spark SQL": query(of_frame, hour, collected, ff.Variance("x"), accumulate="spark"),
+        "Sum of a DataFrame of a file": query(of_file, hour, collected, ff.Sum("x"), read="spark", accumulate="python"),
+        "Sum of a DataFrame of a file, by Spark SQL": query(
+            of_file, hour, collected, ff.Sum("x"), read="spark", accumulate="spark"
+        ),
+        "Sum of a DataFrame, many keys": query(of_frame, minutes, collected, ff.Sum("x"), accumulate="python"),
+        "Sum of files, many keys": query(of_files, minutes, collected, ff.Sum("x")),
+        "few results, used by Spark": query(of_files, ff.tumbling("1 hour"), summed, ff.Count()),
+        "many results, used by Spark": query(of_files, minutes, summed, ff.Sum("x")),
+        "an as-of join on Spark": lambda: left.join(right, on="k", how="asof", prefix="r_").rows().count(),
+        "a join of validities on Spark": lambda: left.join(right, on="k", prefix="r_").rows().count(),
     }
 
 
@@ -119,24 +334,40 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
 def with_number(name: str, value: int) -> Iterator[None]:
     """Another value of a number, wherever it is imported."""
     with ExitStack() as stack:
-        for module in [each for each in sys.modules.values() if each.__name__.startswith("framefold.runtime.")]:
+        for module in [each for each in sys.modules.values() if each.__name__.startswith("framefold.")]:
             if name in vars(module):
                 stack.enter_context(patch.object(module, name, value))
         yield
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """The time of processors that a call takes, in all threads together."""
-    began = time.process_time()
+    """The time of processors that a call takes, in all threads together, and in the processes that were started."""
+    began = processors()
     run()
-    return time.process_time() - began
+    return processors() - began
 
 
-def ratio(run: Callable[[], Any], name: str, value: int) -> float:
+def processors() -> float:
+    """The seconds of processors that this process has taken, with those that it has started, and they in their turn."""
+    parents, used = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(stat.parent.name)], used[int(stat.parent.name)] = int(words[1]), sum(map(int, words[11:15]))
+    own = {os.getpid()}
+    while more := {each for each, parent in parents.items() if parent in own} - own:
+        own |= more
+    others = sum(used[each] for each in own - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+    return time.process_time() + others
+
+
+def ratio(run: Callable[[], Any], name: str, value: int, rounds: int) -> float:
     """The time of a case with another number, in times that with the number as it is."""
     run()
     plain, changed = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         plain.append(seconds(run))
         with with_number(name, value):
             changed.append(seconds(run))
@@ -147,11 +378,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", help="one number, by its name")
     parser.add_argument("--rows", type=int, default=1_000_000, help="events of a case (default: a million)")
+    parser.add_argument("--spark", action="store_true", help="those that need a Spark, and not the others")
     options = parser.parse_args()
-    found = cases(options.rows)
-    for name, value in vars(tuning).items():
-        if name.isupper() and options.only in (None, name):
-            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times))) for times in (0.25, 4))
+    found = (spark_cases if options.spark else cases)(options.rows)
+    numbers = {**vars(of_aggregators), **vars(of_runtime), **vars(of_spark)}
+    for name, value in numbers.items():
+        if name.isupper() and options.only in (None, name) and CASE_OF[name] in found:
+            rounds = ROUNDS_ON_SPARK if options.spark else ROUNDS
+            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times)), rounds) for times in (0.25, 4))
             print(f"{name}: a fourth {few:.2f}, four times {many:.2f} ({CASE_OF[name]})", flush=True)
 
 

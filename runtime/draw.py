@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
-from ..aggregators.errors import EngineError, QueryError
+from ..aggregators.errors import EngineError, QueryError, shown
 from ..aggregators.states.arrays import Ints
 from ..aggregators.sums.sums import Count
 from .columns.key_codes import key_codes, normalised, plain
 from .columns.ticks import Duration, TimeColumn
-from .local import run
+from .frames.windows import WindowSpec
+from .local import LocalEngine, run
 from .plan.bind import bind
 from .plan.plan import Plan
 from .sources.arrow import Source
-from .windows.spec import Spec
 
 if TYPE_CHECKING:
     import drawsvg
@@ -35,21 +35,54 @@ EVENT, WINDOW, FRAME, INK = "#c2410c", "#2563eb", "#e2e8f0", "#0f172a"
 KEYS = ("#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be185d")
 
 
-def draw(
-    spec: Spec,
+@runtime_checkable
+class Drawable(Protocol):
+    """Events with the names of their columns, as ``ff.events`` gives them.
+
+    Their engine's ``first_events(names, time, most)`` gives columns of events, as far as there are such: of the first
+    ``most`` and one more, or of all, and whether they are all.
+    """
+
+    engine: Any
+    time: str
+    by: Sequence[str]
+    until: str | None
+    longest: Duration | None
+    ties: Sequence[str]
+    names: Sequence[str]
+
+
+def draw(spec: WindowSpec, events: Any) -> Any:
+    """The picture of :meth:`framefold.runtime.windows.spec.Spec.draw`."""
+    if isinstance(events, Drawable):
+        names = [*events.names, *spec.columns]
+        table, complete = events.engine.first_events(names, events.time, MOST_EVENTS)
+        of = {name: getattr(events, name) for name in ("time", "by", "until", "longest", "ties")}
+        return picture(spec, table, complete, **of)
+    source = Source(pa.table({"time": times_of(events)}))
+    return picture(spec, *LocalEngine(source).first_events(["time"], "time", MOST_EVENTS), time="time")
+
+
+def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
+    """A list or a column of times, such as a Series of pandas or Polars; EngineError if it is something else."""
+    column = not hasattr(given, "columns") and any(hasattr(given, name) for name in ("__array__", "__arrow_c_stream__"))
+    if not column and not isinstance(given, (list, tuple)):
+        raise EngineError(f"draw() is given {shown(given)}; expected ff.events(...), or a list of times")
+    return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
+
+
+def picture(
+    spec: WindowSpec,
     table: pa.Table,
+    complete: bool,
     *,
     time: str,
-    by: Sequence[str],
-    until: str | None,
+    by: Sequence[str] = (),
+    until: str | None = None,
     longest: Duration | None = None,
-    ties: Sequence[str],
-    all_of_them: bool = True,
+    ties: Sequence[str] = (),
 ) -> Any:
-    """The picture of :meth:`Spec.draw` for a table of events; columns are named as for ``ff.events``.
-
-    With ``all_of_them=False`` the table is the first of the events, and how many there are is not known.
-    """
+    """The picture of a table of events, the first of them or all; columns are named as for ``ff.events``."""
     try:
         import drawsvg as svg
     except ImportError as error:
@@ -58,7 +91,7 @@ def draw(
         raise QueryError("draw() is given 0 events; expected 1 or more")
     title = str(spec)
     if len(table) > MOST_EVENTS:
-        title += f"; the first {MOST_EVENTS}" + (f" of {len(table):,} events" if all_of_them else " events")
+        title += f"; the first {MOST_EVENTS}" + (f" of {len(table):,} events" if complete else " events")
         if time in table.schema.names:  # what else is wrong with it is said below
             table = table.sort_by(time)
         table = table.slice(0, MOST_EVENTS)

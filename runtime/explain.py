@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .intervals import coverage
+from .plan.cells import Taken
 from .plan.plan import Plan
 from .sliding import slide
 
@@ -35,6 +36,14 @@ class Explanation:
         return f"<table><caption>{html.escape(self.title)}</caption>{cells}</table>"
 
 
+BESIDE = {
+    "event": "each event, in the order in which they are",
+    "label": "each row of the other table, in the order in which they are",
+    "step": "each step of each key",
+}
+"""What outputs of ``with_columns`` are beside."""
+
+
 def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Explanation:
     """The explanation of a plan.
 
@@ -53,7 +62,8 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
         ("frames", plan.axis.describe_frames()),
         *(("windows", each.describe()) for each in plan.axis.windows),
     ]
-    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *(stages if plan.outputs else ())))
+    beside = () if plan.axis.beside is None else (("beside", BESIDE[plan.axis.beside]),)
+    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *(stages if plan.outputs else ()), *beside))
 
 
 def ways(plan: Plan) -> list[tuple[str, str]]:
@@ -62,11 +72,14 @@ def ways(plan: Plan) -> list[tuple[str, str]]:
     for name, bound in plan.outputs.items():
         words = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
-        found.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
+        order += "" if name not in plan.filled else f"; filled where it is null: {plan.filled[name]}"
+        columns = [column for column, cell in plan.cells.items() if isinstance(cell, Taken) and cell.output == name]
+        found.append((f"{', '.join(columns) or name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
     return found
 
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:
     """How an output is computed over one kind of windows, by its number on the axis, in words."""
-    choose = coverage.choose if plan.until is not None or plan.axis.windows[number].runs else slide.choose
-    return choose(plan, output, number).words
+    if plan.until is not None or plan.axis.windows[number].runs:
+        return coverage.way_in_words(plan, output, number)
+    return slide.way_in_words(plan, output, number)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,25 +18,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.states.alike import numbers
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
-from .accumulate.portions import in_portions
-from .accumulate.time_order import sorted_events
+from .accumulate.portions import accumulate_reader
+from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, ROW, type_of
-from .plan.plan import Plan, in_this_process, is_library_code
+from .plan.bind import BOUNDS, type_of
+from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
-from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
+from .results.filled import filled
 from .results.finish import Wanted, results_of
 from .sources.arrow import Reader, Readers, Source
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
@@ -53,7 +55,8 @@ STAGES = (
     ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
 )
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
+SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -77,13 +80,15 @@ class LocalEngine:
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
             found = self.run(query, options)
-            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
+            place = np.full(len(rows), -1)
+            place[found.column(0).to_numpy()] = np.arange(len(found))
+            return put_beside(rows, place, found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
-        return explain(query, "the local engine", STAGES)
+        return explain(query, "the local engine", SORTED if query.axis.beside == "event" else STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))
@@ -100,6 +105,11 @@ class LocalEngine:
 
         paths = struct_paths(self.source.schema, names)
         return LocalEngine(StructFields(self.source, paths)) if paths else self
+
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        source = self.with_fields(names).source
+        known = set(source.schema.names)
+        return source.batches([name for name in dict.fromkeys(names) if name in known]).read_all(), True
 
     def without_time(self, time: str) -> pa.Table:
         source = self.with_fields([time]).source
@@ -169,7 +179,7 @@ def results_of_partials(
         The windows that are wanted; None: all.
     """
     plan = merged.plan
-    threads = pa.cpu_count() if only_library_code(plan) else 1
+    threads = pa.cpu_count() if plan.only_library_code else 1
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
@@ -178,7 +188,8 @@ def results_of_partials(
         threads,
         watch if watched_by else None,
     )
-    found = pa.concat_tables(table for _, table in slid)
+    tables = (table for _, table in slid)
+    found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
     if LOGGER.isEnabledFor(logging.INFO):
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
@@ -203,16 +214,42 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     plan, source = in_this_process(plan), Source(events)
     if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
         source, plan = with_text_codes(source, plan)
-    place = own_name(ROW, plan.columns)
-    some = source.data.append_column(place, pa.array(np.arange(len(events))))
+    some, kept = source.data, None
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    some = sorted_events(plan, some, dictionaries=True)
-    threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
-    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
-    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
+    keys = WholeKeys(plan, some)
+    threads = pa.cpu_count() if plan.only_library_code else 1
+    if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
+        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
+    else:
+        if reported := LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "the local engine", STAGES)
+        found = pa.concat_tables(
+            table
+            for _, table in in_order(
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                keys.parts(),
+                threads,
+                partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
+            )
+        )
+        if reported:
+            LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    place = keys.place
+    if kept is not None:
+        place = np.full(len(rows), -1)
+        place[kept] = numbers(len(kept)) if keys.place is None else keys.place
+    return put_beside(rows, place, found)
+
+
+def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls."""
+    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+    return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
@@ -265,40 +302,14 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
     return partials or [Partials.none(plan)], nulls, events
 
 
-def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
-    """The number of a reader's events, the number without a time, and their partials.
-
-    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
-    """
-    events = nulls = 0
-
-    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
-        nonlocal events, nulls
-        for batch in read():
-            events += len(batch)
-            nulls += batch.column(plan.time).null_count
-            if not nulls or plan.null_time == "drop":
-                yield batch
-            del batch  # or it would be held while the next one is read
-
-    ranks = itertools.count(number << 24)
-    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
-    return events, nulls, partials
-
-
 def readers_of(source: Source, plan: Plan) -> Readers:
     """The readers of the events, and the number of threads that call them."""
-    if not only_library_code(plan):
+    if not plan.only_library_code:
         return Readers(batches_in_turn(source, plan), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
     return Readers(batches_in_turn(source, plan), pa.cpu_count() + 1)
-
-
-def only_library_code(plan: Plan) -> bool:
-    """Whether no function of a user's is called, which may not be fit for several threads."""
-    return all(is_library_code(bound.operation) for bound in plan.outputs.values())
 
 
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
@@ -379,16 +390,24 @@ def pooled(
     function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """What :func:`in_order` gives, by several threads."""
-    with ThreadPoolExecutor(threads, "framefold") as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, next(numbers), item))
-                del item  # or it would be held while the next one is made
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
+    pool = workers(threads, os.getpid())
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, next(numbers), item))
+            del item  # or it would be held while the next one is made
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
-        finally:
-            for each in waiting:
-                each.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        wait([each for each in waiting if not each.cancel()])
+
+
+@cache
+def workers(threads: int, process: int) -> ThreadPoolExecutor:
+    """As many threads, started once: a query of some milliseconds would wait for theirs. A fork of a process has none.
+
+    They wait for queries, whose functions never wait for one another's.
+    """
+    return ThreadPoolExecutor(threads, "framefold")

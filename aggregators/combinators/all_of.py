@@ -10,6 +10,8 @@ from ..contract.operation import AggregateOperation, Operation
 from ..contract.side_by_side import Parts, each_ones
 from ..errors import QueryError
 
+__all__ = ["AllOf"]
+
 
 class AllOf(Operation):
     """Several operations in one output: a struct of their results.
@@ -32,6 +34,7 @@ class AllOf(Operation):
 
     compares = None
     drops_nulls = False
+    joins_results = True
 
     def __init__(self, **parts: Operation) -> None:
         if not parts:

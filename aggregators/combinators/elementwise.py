@@ -17,6 +17,8 @@ from ..ordered.sort_keys import Order
 from ..states.arrays import Ints
 from .grouped import Groups
 
+__all__ = ["ElementWise"]
+
 
 class ElementWise(Operation):
     """An operation over lists element by element (a list of results), or over maps key by key (a map of results).

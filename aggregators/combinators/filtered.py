@@ -20,6 +20,8 @@ from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
 from ..states.categories import plain_values, values_type
 
+__all__ = ["Filtered"]
+
 
 class Filtered(Operation):
     """An operation over the events that pass a test; as ``FILTER (WHERE ...)`` in SQL.
@@ -29,9 +31,9 @@ class Filtered(Operation):
     operation
         What is computed.
     predicate
-        The name of a boolean column, an expression that computes one, or a function of whole columns (numpy arrays,
-        Arrow arrays where numpy has no type for them) that gives a boolean array. Events where it is null, or one of
-        its columns is, do not pass.
+        The name of a boolean column, an expression that computes one, such as :func:`~framefold.expr`, or a function
+        of whole columns (numpy arrays, Arrow arrays where numpy has no type for them) that gives a boolean array.
+        Events where it is null, or one of its columns is, do not pass.
     *columns
         The columns that the function takes; those of the operation unless given.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from ..contract.column_expressions import ColumnLike
@@ -10,6 +11,8 @@ from ..errors import OperationError, shown
 
 METHODS = {"zero": "()", "reduce": "(buffer, value)", "merge": "(buffer1, buffer2)", "finish": "(buffer)"}
 """What an aggregator must have, and what each takes."""
+WORDS = {"create": "zero", "accumulate": "reduce", "combine": "merge", "combine, deduct": "merge"}
+"""What an aggregator calls the functions of an operation."""
 
 
 class OfAggregator(PythonOperation):
@@ -24,6 +27,9 @@ class OfAggregator(PythonOperation):
 
     def __repr__(self) -> str:
         return f"from_aggregator({', '.join([type(self.aggregator).__name__, *map(repr, self.columns)])})"
+
+    def in_its_words(self, sentence: str) -> str:
+        return re.sub(r"\b(combine, deduct|create|accumulate|combine)\b", lambda found: WORDS[found[0]], sentence)
 
     def create(self) -> Any:
         return self.aggregator.zero()

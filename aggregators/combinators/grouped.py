@@ -14,7 +14,7 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
-from ..ordered.multiset import DENSE, lists_of_ranges
+from ..ordered.multiset import lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
 from ..ranges.codes import codes_of
@@ -26,6 +26,9 @@ from ..states.fields import Column, Compensated, CompensatedField
 from ..states.limbs import Exact, ExactField
 from ..states.ragged import Ragged, RaggedField
 from ..states.rows import concatenate
+from ..tuning import DENSE_VALUES
+
+__all__ = ["GroupedBy"]
 
 
 class GroupedBy(Operation):
@@ -232,7 +235,7 @@ def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:
     """The distinct (frame, rank), sorted: the frame, a row, the number of rows; and the index of each row's pair."""
     least = int(ranks.min())
     span = int(ranks.max()) - least + 1
-    if frames.size * span <= max(DENSE, len(ranks)):
+    if frames.size * span <= max(DENSE_VALUES, len(ranks)):
         packed = frames.index * span + (ranks - least)
         count = np.bincount(packed, minlength=frames.size * span)
         row = np.empty(len(count), np.intp)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
-from ..contract.column_expressions import ColumnLike
+from ..contract.column_expressions import ColumnLike, Expression, kind_of
 from ..contract.column_functions import apply, require_operation
 from ..contract.frames import Frames, Values
 from ..contract.lists import is_list, unfold
@@ -17,6 +17,8 @@ from ..contract.operation import AggregateOperation, Operation, State, accumulat
 from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
+
+__all__ = ["FlatMapped", "Mapped"]
 
 
 class Mapped(Operation):
@@ -30,6 +32,7 @@ class Mapped(Operation):
     function
         From whole columns (numpy arrays, Arrow arrays where numpy has no type for them) without nulls to a column of
         as many rows, or a tuple of columns for an operation that has several. The result is null where an argument is.
+        Or an expression, such as :func:`~framefold.expr`, that computes the column of an operation of one.
     *columns
         The columns that the function takes; those of the operation unless given.
     type
@@ -49,17 +52,29 @@ class Mapped(Operation):
     drops_nulls = False
 
     def __init__(
-        self, operation: Operation, function: Callable[..., Any] | None, *columns: ColumnLike, type: Any = None
+        self,
+        operation: Operation,
+        function: Callable[..., Any] | Expression | None,
+        *columns: ColumnLike,
+        type: Any = None,
     ) -> None:
         name = self.__class__.__name__
         if isinstance(function, Operation) and callable(operation):
             raise QueryError(f"{name} is given the function first; expected ff.{name}({function!r}, function)")
         self.operation = require_operation(name, operation)
-        self._require_function(name, function)
+        if kind_of(function) is not None:
+            if columns or len(operation.columns) != 1:
+                raise QueryError(
+                    f"{name}({operation!r}) is given an expression, which computes one column of the columns that it "
+                    "names; expected an operation of one column, and none after the expression"
+                )
+            function, columns = None, (cast(ColumnLike, function),)
+        else:
+            self._require_function(name, function)
         if not (columns or operation.columns):
             raise QueryError(f"{name}({operation!r}) has no columns to take; expected their names")
         super().__init__(*(columns or operation.columns))
-        self.function = function
+        self.function = cast("Callable[..., Any] | None", function)
         self.count = len(operation.columns) or 1  # one column of lists where their items are counted
         self.made = None if type is None else list(type) if isinstance(type, (tuple, list)) else [type]
         if self.made is not None and len(self.made) != self.count:

@@ -7,6 +7,8 @@ from ..extremes.min_max import Max, Min
 from ..ordered.first_last import First, Last
 from .all_of import AllOf
 
+__all__ = ["OHLC"]
+
 
 class OHLC(AllOf):
     """Open, high, low, close of a column: its first, greatest, least, last value in a window, as a struct.

@@ -19,6 +19,8 @@ from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import IDEMPOTENT, Plain, field
 from ..states.objects import Objects
 
+__all__ = ["Reducing"]
+
 Function = Callable[[Any, Any], Any]
 
 

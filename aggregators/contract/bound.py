@@ -62,6 +62,9 @@ class BoundAggregate:
         types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
+        held = vars(self.operation).values()
+        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
+        self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
@@ -114,13 +117,6 @@ class BoundAggregate:
             if isinstance(type, Categories) and name in self.coded_columns:
                 found[at] = type
         return found
-
-    @property
-    def made_of(self) -> list[BoundAggregate]:
-        """The bound operations that this one is made of."""
-        held = vars(self.operation).values()
-        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
-        return [part for part in parts if isinstance(part, BoundAggregate)]
 
     @property
     def coded_columns(self) -> set[str]:
@@ -255,6 +251,18 @@ class BoundAggregate:
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
         return self._results(self.finished(a))
+
+    @property
+    def joined_parts(self) -> Mapping[str, BoundAggregate]:
+        """The operations whose results it joins, by their names; for one whose spec ``joins_results``."""
+        parts: Mapping[str, BoundAggregate] = getattr(self.operation, "joined_parts", {})
+        return parts
+
+    def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
+        """The results that those of :attr:`joined_parts` are joined to."""
+        join: Any = self.operation
+        with np.errstate(all="ignore"):
+            return self._results(self._call("finish", join.joined, results))
 
     def _results(self, values: Any) -> pa.Array:
         """What ``finish`` returned, or ``finish_ranges``, as a column of the type ``result``."""

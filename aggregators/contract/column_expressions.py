@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from ..errors import QueryError, shown
 from .operators import Operators
 
-PYARROW, POLARS = "a pyarrow expression", "a Polars expression"
+PYARROW, POLARS, OWN = "a pyarrow expression", "a Polars expression", "an ff.expr"
 
 PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 """A part of a dotted name, in backticks or as it is."""
@@ -40,6 +40,7 @@ KINDS = {
     ("pyarrow", "Expression"): Kind(PYARROW, _without_defaults),
     ("polars", "Expr"): Kind(POLARS),
     ("pyspark", "Column"): Kind("a Spark column", text_of_column),
+    ("framefold", "Expr"): Kind(OWN),
 }
 """By the library and the name of the class of expressions, none of which is imported for it."""
 
@@ -125,7 +126,7 @@ def plain_name(value: Any) -> str | None:
         return str(value) if value.equals(sys.modules["pyarrow.compute"].field(str(value))) else None
     if kind_of(value) == POLARS and len(names := value.meta.root_names()) == 1:
         return str(names[0]) if value.meta.eq(sys.modules["polars"].col(names[0])) else None
-    return None
+    return value.column if kind_of(value) == OWN else None
 
 
 def _hint(value: Any) -> str:
@@ -146,6 +147,8 @@ def same(one: Any, other: Any) -> bool:
     kind = kind_of(one)
     if one is other or kind != kind_of(other):
         return one is other
+    if kind == OWN:
+        return bool(one == other)
     return bool(one.equals(other)) if kind == PYARROW else kind == POLARS and bool(one.meta.eq(other))
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OperationError, QueryError, shown
+from ..states.nested import with_inner
 from .bound import to_column
 from .frames import to_values, valid_rows
 from .operation import Operation
@@ -138,11 +139,7 @@ def roomy(type: pa.DataType) -> pa.DataType:
     """
     if pa.types.is_decimal(type):
         return pa.decimal128(38, min(type.scale, PLACES))
-    if pa.types.is_list(type):
-        return pa.list_(roomy(type.value_type))
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(roomy(field.type)) for field in type])
-    return type
+    return with_inner(type, roomy)
 
 
 def _rounded(column: pa.Array, type: pa.DataType) -> pa.Array:

@@ -20,6 +20,8 @@ from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
 
+__all__ = ["Frames"]
+
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 

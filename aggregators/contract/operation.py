@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import html
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
-from ..errors import OperationError
+from ..errors import OperationError, QueryError
 from ..states.arrays import Bools, Index, Ints
 from ..states.fields import field
 from ..states.rows import place
@@ -18,6 +20,9 @@ from .column_expressions import ColumnLike, column_name
 from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
+from .words import said_here
+
+__all__ = ["AggregateOperation", "State"]
 
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
@@ -97,15 +102,31 @@ class Operation(Operators, ABC):
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     from_user: ClassVar[bool] = False
+    joins_results: ClassVar[bool] = False
+    """Whether its results are joined from those of the operations it is made of, which may be over other windows."""
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
+    filling: str | None = None
 
     def __init__(self, *columns: ColumnLike) -> None:
         named = type(self).__name__
         self.columns = tuple(column_name(each, named) for each in columns)
 
+    if not TYPE_CHECKING:  # or a misspelt name would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{said_here(name)}"
+            raise AttributeError(message, name=name, obj=self)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+
+    def _repr_html_(self) -> str:
+        """How it was made, what it computes, and windows of its own: what a notebook shows."""
+        computes = re.sub(r":\w+:|`", "", (type(self).__doc__ or "").strip().partition("\n")[0])
+        lines = [computes, *(f"over {each}" for each in self.windows)]
+        said = "".join(f"<br>{html.escape(line)}" for line in lines if line)
+        return f"<div><code>{html.escape(repr(self))}</code>{said}</div>"
 
     @abstractmethod
     def bind(self, *types: pa.DataType) -> AggregateOperation:
@@ -143,6 +164,17 @@ class Operation(Operators, ABC):
             parts += value.values() if isinstance(value, dict) else [value]
         return parts
 
+    def parts_joined(self) -> dict[str, Operation]:
+        """The operations whose results it joins, by their names."""
+        made_of = self._made_of()
+        return next((value for value in made_of.values() if isinstance(value, dict)), made_of)
+
+    def in_its_words(self, sentence: str) -> str:
+        """A sentence about laws, in which functions have the names that whoever wrote them gave them."""
+        for part in self._parts():
+            sentence = part.in_its_words(sentence)
+        return sentence
+
     @property
     def is_made_of_others(self) -> bool:
         """Whether it computes other operations, as ``AllOf`` does."""
@@ -154,9 +186,31 @@ class Operation(Operators, ABC):
         return self.uses_order or any(part.in_order for part in self._parts())
 
     @property
+    def has_inner_filling(self) -> bool:
+        """Whether a part of this operation is filled, which only a whole output can be."""
+        return any(part.filling or part.has_inner_filling for part in self._parts())
+
+    @property
     def has_inner_windows(self) -> bool:
         """Whether a part of this operation was given windows of its own, which only a whole output can have."""
         return any(part.windows or part.has_inner_windows for part in self._parts())
+
+    def with_windows(self, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Self:
+        """The operation over other windows; where parts of it have windows of their own, each of its parts."""
+        if not self.has_inner_windows:
+            return self.over(*change(self.windows))
+        inner = {name: _each(value, lambda part: part.with_windows(change)) for name, value in self._made_of().items()}
+        return self.changed(**inner)
+
+    def windows_of_parts(self) -> list[tuple[Any, ...]]:
+        """The windows of this operation, or of each of its parts where these have windows of their own."""
+        if not self.has_inner_windows:
+            return [self.windows]
+        return [windows for part in self._parts() for windows in part.windows_of_parts()]
+
+    def is_alike(self, other: Operation) -> bool:
+        """Whether another operation is known to compute the same, over whatever windows."""
+        return _alike(self.changed(windows=()), other.changed(windows=()))
 
     @property
     def of_lifetimes(self) -> bool:
@@ -177,6 +231,30 @@ class Operation(Operators, ABC):
         [{'window': {'start': 0, 'end': 2}, 'x': 3, 'n': None}, {'window': {'start': 0, 'end': 4}, 'x': 3, 'n': 2}]
         """
         return self.changed(windows=windows)
+
+    def filled(self, how: Literal["last", "linear"]) -> Self:
+        """The operation with values in windows where it has none, such as those without an event (``empty="emit"``).
+
+        As a gap filler of SQL, or pandas' ``resample(...).ffill()`` and ``interpolate()``, each key for itself.
+
+        Parameters
+        ----------
+        how
+            ``"last"`` for the value of the last window before that has one. ``"linear"`` for a number on the line
+            between this and the next one, by the ends of windows, or by ``at`` where these have it (``stamp=``); a
+            double, and null after the last value. Before the first value all is null.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 3], "x": [1.0, 4.0]}), time="t").window(ff.tumbling(1, empty="emit"))
+        >>> x = ff.Last("x")
+        >>> events.aggregate(last=x.filled("last"), line=x.filled("linear"), n=ff.Count()).drop(["window"]).to_pydict()
+        {'last': [1.0, 1.0, 1.0, 4.0], 'line': [1.0, 2.0, 3.0, 4.0], 'n': [1, 0, 0, 1]}
+        """
+        if how not in ("last", "linear"):
+            raise QueryError(f"filled() is given {how!r}; expected 'last' (as pandas' ffill) or 'linear' (interpolate)")
+        return self.changed(filling=how)
 
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.
@@ -336,6 +414,18 @@ class TypedOperation(AggregateOperation):
 
     def __repr__(self) -> str:
         return repr(self.spec)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other or type(one) is not type(other):
+        return one is other
+    if isinstance(one, Operation):
+        return _alike(vars(one), vars(other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return isinstance(one, (str, int, float, pa.DataType)) and bool(one == other)
 
 
 def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:

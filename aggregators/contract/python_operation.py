@@ -13,6 +13,8 @@ from ..states.objects import Objects
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State, check_arity
 
+__all__ = ["PythonOperation"]
+
 
 class PythonOperation(Operation):
     """An aggregate of one state and one value at a time.

@@ -45,6 +45,10 @@ class Parts(TypedOperation):
         self.range_cost = ", ".join(dict.fromkeys(each.range_cost for each in answered))
         self.answers_nested = all(each.answers_nested for each in answered)
 
+    @property
+    def joined_parts(self) -> Mapping[str, BoundAggregate]:
+        return self.parts
+
     def has(self, method: str) -> bool:
         if method == "finish_ranges":  # of those that do not answer, each slides in its own way
             return any(part.answers_ranges for part in self.parts.values())
@@ -132,6 +136,7 @@ class Arithmetic(Operation):
 
     compares = None
     drops_nulls = False
+    joins_results = True
 
     def __init__(self, symbol: str, left: Operation | Number, right: Operation | Number) -> None:
         operands = {"left": _operand(symbol, left), "right": _operand(symbol, right)}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import decimal
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import cloudpickle
 import numpy as np
@@ -15,37 +15,21 @@ from numpy.typing import NDArray
 
 from ..errors import LawError, OperationError, QueryError
 from ..states.categories import Categories
-from ..states.fields import Column, Compensated, Field
+from ..states.fields import Column, Compensated
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
 from .frames import Frames
-from .operation import AggregateOperation, Operation, State
+from .operation import Operation, State
 from .python_operation import ObjectColumns, folded_rows
+
+if TYPE_CHECKING:
+    from .bound import BoundAggregate
 
 FEW_ROWS = 4
 """Rows that are accumulated to see whether a state is shared."""
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
-
-
-class TriedAggregate(Protocol):
-    """What trials use of a :class:`~framefold.aggregators.contract.bound.BoundAggregate`."""
-
-    name: str
-    spec: Operation
-    operation: AggregateOperation
-    types: tuple[pa.DataType, ...]
-    fields: dict[str, Field]
-    identity: State
-    untrusted: bool
-
-    @property
-    def ufuncs(self) -> Mapping[str, Any]: ...
-    def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State: ...
-    def combine(self, a: State, b: State) -> State: ...
-    def finished(self, a: State) -> Any: ...
-    def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array: ...
 
 
 def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
@@ -103,7 +87,7 @@ def with_known_types(operation: Operation, types: Sequence[pa.DataType]) -> tupl
     return choices[0]
 
 
-def states_of_samples(bound: TriedAggregate) -> State | None:
+def states_of_samples(bound: BoundAggregate) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
     columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
@@ -114,7 +98,7 @@ def states_of_samples(bound: TriedAggregate) -> State | None:
     return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
 
 
-def result_type(bound: TriedAggregate) -> pa.DataType:
+def result_type(bound: BoundAggregate) -> pa.DataType:
     """The type of an operation's results: the declared one, or that of a trial.
 
     Raises
@@ -166,13 +150,13 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
         ) from error
 
 
-def commutes(bound: TriedAggregate) -> bool:
+def commutes(bound: BoundAggregate) -> bool:
     """Whether ``combine`` is commutative in all trials; False where unknown."""
     joined = joined_samples(bound)
     return joined is not None and all(same(joined[2][key], joined[3][key]) for key in bound.fields)
 
 
-def joined_samples(bound: TriedAggregate) -> tuple[State, State, State, State] | None:
+def joined_samples(bound: BoundAggregate) -> tuple[State, State, State, State] | None:
     """Two columns of states of made-up events, and these combined in both orders; None where that fails."""
     try:
         states = states_of_samples(bound)
@@ -184,7 +168,7 @@ def joined_samples(bound: TriedAggregate) -> tuple[State, State, State, State] |
         return None
 
 
-def check_ufuncs(bound: TriedAggregate) -> None:
+def check_ufuncs(bound: BoundAggregate) -> None:
     """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
     declared = ", ".join(map(repr, bound.fields))
     for key, function in bound.ufuncs.items():
@@ -208,7 +192,7 @@ def check_ufuncs(bound: TriedAggregate) -> None:
             )
 
 
-def check_create(bound: TriedAggregate) -> None:
+def check_create(bound: BoundAggregate) -> None:
     """OperationError where ``create`` gives one object each time, which ``accumulate`` changes.
 
     To be called before any other trial: these would leave made-up events in that object.
@@ -230,7 +214,8 @@ def check_create(bound: TriedAggregate) -> None:
             return
     except Exception:  # of a user's functions on made-up events, or of pickling
         return
-    law = LawError("purity: create gives the same object each time, which accumulate changes; expected a new one")
+    said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
+    law = LawError(bound.spec.in_its_words(said))
     raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {law}") from law
 
 

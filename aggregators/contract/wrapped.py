@@ -88,6 +88,7 @@ class Then(Operation):
 
     compares = None
     drops_nulls = False
+    joins_results = True
 
     def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:
         self.operation = require_operation("then", operation)
@@ -119,6 +120,13 @@ class Transformed(Wrapped):
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         results = self.inner.finish_ranges(a, ranges)
         return self._passed(results) if isinstance(results, pa.Array) else results
+
+    @property
+    def joined_parts(self) -> Mapping[str, BoundAggregate]:
+        return {"operation": self.inner}
+
+    def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
+        return self._passed(results["operation"])
 
     def _passed(self, results: pa.Array) -> pa.Array:
         """What the function makes of results."""

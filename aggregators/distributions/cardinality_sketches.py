@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -11,6 +11,15 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..errors import QueryError
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
+
+__all__ = [
+    "ApproxCountDistinct",
+    "ThetaSketch",
+    "theta_difference",
+    "theta_estimate",
+    "theta_intersection",
+    "theta_union",
+]
 
 EMPTY = "\0"
 """The item of the empty string; the library ignores empty strings."""
@@ -32,6 +41,9 @@ class DistinctSketch(Sketch):
         if not numbers:
             each = [text or EMPTY for text in each]
         return self.sketch_each(sizes, lambda sketch, own: feed(sketch.update, each[own]))
+
+    def value(self, sketch: bytes) -> int:
+        return round(self.read(sketch).get_estimate()) if sketch else 0
 
 
 class ApproxCountDistinct(DistinctSketch):
@@ -92,20 +104,11 @@ class ApproxCountDistinct(DistinctSketch):
 
     def union(self, sketches: Sequence[bytes]) -> bytes:
         known = library()
-        if self.method == "cpc":
-            union = known.cpc_union(self.precision)
-            feed(union.update, map(known.cpc_sketch.deserialize, sketches))
-            return self.bytes_of(union.get_result())
-        union = known.hll_union(self.precision)
-        feed(union.update, map(known.hll_sketch.deserialize, sketches))
-        return self.bytes_of(union.get_result(known.tgt_hll_type.HLL_8))
+        kind, *type = (known.cpc_union,) if self.method == "cpc" else (known.hll_union, known.tgt_hll_type.HLL_8)
+        return self.bytes_of(united(kind(self.precision), map(self.read, sketches), *type))
 
-    def value(self, sketch: bytes) -> int:
-        if not sketch:
-            return 0
-        known = library().cpc_sketch if self.method == "cpc" else library().hll_sketch
-        estimate: float = known.deserialize(sketch).get_estimate()
-        return round(estimate)
+    def read(self, sketch: bytes) -> Any:
+        return (library().cpc_sketch if self.method == "cpc" else library().hll_sketch).deserialize(sketch)
 
 
 class ThetaSketch(DistinctSketch):
@@ -151,15 +154,11 @@ class ThetaSketch(DistinctSketch):
         return made
 
     def union(self, sketches: Sequence[bytes]) -> bytes:
-        known = library()
-        union = known.theta_union(self.precision)
-        feed(union.update, map(known.compact_theta_sketch.deserialize, sketches))
-        made: bytes = union.get_result().serialize()
+        made: bytes = united(library().theta_union(self.precision), map(self.read, sketches)).serialize()
         return made
 
-    def value(self, sketch: bytes) -> int:
-        estimate: float = library().compact_theta_sketch.deserialize(sketch).get_estimate() if sketch else 0.0
-        return round(estimate)
+    def read(self, sketch: bytes) -> Any:
+        return library().compact_theta_sketch.deserialize(sketch)
 
 
 def theta_union(a: Any, b: Any, precision: int = 12) -> pa.Array:
@@ -169,26 +168,12 @@ def theta_union(a: Any, b: Any, precision: int = 12) -> pa.Array:
     >>> ff.theta_union([None], [None]).to_pylist()
     [None]
     """
-
-    def union(x: Any, y: Any) -> Any:
-        made = library().theta_union(precision)
-        made.update(x)
-        made.update(y)
-        return made.get_result()
-
-    return _pairwise(union, a, b)
+    return _pairwise(lambda *both: united(library().theta_union(precision), both), a, b)
 
 
 def theta_intersection(a: Any, b: Any) -> pa.Array:
     """The intersections of two columns of serialized theta sketches, row by row; null where either is null."""
-
-    def intersection(x: Any, y: Any) -> Any:
-        made = library().theta_intersection()
-        made.update(x)
-        made.update(y)
-        return made.get_result()
-
-    return _pairwise(intersection, a, b)
+    return _pairwise(lambda *both: united(library().theta_intersection(), both), a, b)
 
 
 def theta_difference(a: Any, b: Any) -> pa.Array:
@@ -201,6 +186,12 @@ def theta_estimate(sketches: Any) -> pa.Array:
     read = library().compact_theta_sketch.deserialize
     given = _binary(sketches)
     return pa.array([None if each is None else read(each).get_estimate() for each in given], type=pa.float64())
+
+
+def united(union: Any, sketches: Iterable[Any], *type: Any) -> Any:
+    """What a union, or an intersection, of the library makes of sketches: a sketch, of a type where it asks for one."""
+    feed(union.update, sketches)
+    return union.get_result(*type)
 
 
 def _pairwise(function: Callable[[Any, Any], Any], a: Any, b: Any) -> pa.Array:

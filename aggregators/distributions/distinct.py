@@ -18,11 +18,14 @@ from ..ordered.collect import lists_of
 from ..ordered.multiset import Multiset, items, lists_of_ranges
 from ..ordered.sort_keys import Keys, Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
-from ..ranges.run_sums import PART, Runs, states_of_runs
+from ..ranges.run_sums import Runs, states_of_runs
 from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from ..states.rows import join, take
 from ..sums.sums import Sum
+from ..tuning import SUMMED_ITEMS
+
+__all__ = ["CollectSet", "CountDistinct", "DistinctSum", "Mode"]
 
 
 class CountDistinct(Multiset):
@@ -192,7 +195,9 @@ class DistinctSum(Multiset):
         keys, codes, _, of_items = self.ranged(a, ranges)
         if not of_items.ascending or not len(keys):
             return None
-        states = join([self._one_each(keys[start : start + PART]) for start in range(0, len(keys), PART)])
+        states = join(
+            [self._one_each(keys[start : start + SUMMED_ITEMS]) for start in range(0, len(keys), SUMMED_ITEMS)]
+        )
         of_windows = states_of_runs(
             take(states, codes.code.astype(np.int64)), Runs(*runs(codes, of_items), len(of_items.filled))
         )

@@ -22,6 +22,8 @@ from ..states.arrays import Ints
 from ..states.large import list_offsets
 from ..states.ragged import Ragged
 
+__all__ = ["Histogram"]
+
 KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "numbers": is_number,
     "dates, such as datetime.date(2024, 1, 31)": pa.types.is_date,

@@ -18,6 +18,8 @@ from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import numpy_type
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
+__all__ = ["ApproxQuantile", "FrequentItems"]
+
 LIMITS = {"kll": (8, 65535, 200), "req": (4, 1024, 12), "tdigest": (10, 65535, 200)}
 """The least, the greatest and the default k of each method."""
 

@@ -15,6 +15,8 @@ from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, QueryError, shown
 from ..states.fields import numpy_type
 
+__all__ = ["BitAnd", "BitOr", "BitXor", "BoolAnd", "BoolOr", "CountIf"]
+
 
 class BoolAnd(OneColumn, Sums):
     """Whether a column of booleans is true in all rows; null where a window has none. As Spark's ``bool_and``.

@@ -17,6 +17,8 @@ from ..errors import ColumnError
 from ..numeric.grouped import canonical
 from ..states.fields import numpy_type
 
+__all__ = ["Max", "Min"]
+
 
 class Min(OneColumn):
     """The least value of a column; null where a window has none.

@@ -14,6 +14,8 @@ from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, SumOverflowError
 from .min_max import Max, Min
 
+__all__ = ["Range"]
+
 
 class Range(OneColumn):
     """The greatest value of a column less the least; null where a window has none.

@@ -25,6 +25,8 @@ from ..states.fields import Compensated
 from ..states.limbs import Exact
 from .clipped import sum_of_pairs, times_ticks
 
+__all__ = ["Delta", "Rate", "TimeInState"]
+
 SECONDS_OF_A_DAY = 86_400
 
 
@@ -39,6 +41,11 @@ def ticks_of_a_day(duration: Callable[[Duration, str], int], what: str) -> int |
 def type_of_ticks(duration: Callable[[Duration, str], int], what: str) -> pa.DataType:
     """A duration where the time is a timestamp, else int64: days where it is a date, or ticks."""
     return pa.duration("us") if (ticks_of_a_day(duration, what) or 1) > 1 else pa.int64()
+
+
+def kept_of(type: pa.DataType) -> str:
+    """What states keep numbers of a type as."""
+    return "uint64" if pa.types.is_unsigned_integer(type) else "int64" if pa.types.is_integer(type) else "float64"
 
 
 class BetweenEvents(TypedOperation):
@@ -59,7 +66,8 @@ class BetweenEvents(TypedOperation):
 
     def values(self, column: Values) -> NDArray[Any]:
         """What states keep of a column."""
-        return cast(NDArray[Any], column) if self.state["first"] != "float64" else floats(column)
+        kept: str = self.state["first"]
+        return floats(column) if kept == "float64" else cast(NDArray[Any], column).astype(kept, copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         """What lies between two events, given their values and the time between them; 0 for zeros."""
@@ -134,14 +142,10 @@ class Increase(BetweenEvents):
     """The increase of a counter of one type; what is summed are the values before each reset."""
 
     def __init__(self, spec: Operation, type: pa.DataType) -> None:
-        whole = pa.types.is_integer(type)
-        kept = "uint64" if pa.types.is_unsigned_integer(type) else "int64"
-        super().__init__(spec, kept if whole else "float64", "exact" if whole else "compensated")
-        self.result = pa.type_for_alias(self.state["first"])
+        kept, whole = kept_of(type), pa.types.is_integer(type)
+        super().__init__(spec, kept, "exact" if whole else "compensated")
+        self.result = pa.type_for_alias(kept)
         self.of = Exact.of if whole else Compensated.of
-
-    def values(self, column: Values) -> NDArray[Any]:
-        return super().values(column).astype(self.state["first"], copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         return np.where(after < before, before, np.zeros_like(before)) + (after - after)  # NaN where one is
@@ -284,13 +288,9 @@ class MeanBetween(BetweenEvents):
     """The mean of a column by time, where each value holds until the next event, or changes to it in a line."""
 
     def __init__(self, spec: Operation, type: pa.DataType, linear: bool) -> None:
-        kept = "uint64" if pa.types.is_unsigned_integer(type) else "int64" if pa.types.is_integer(type) else "float64"
-        super().__init__(spec, kept, "compensated")
+        super().__init__(spec, kept_of(type), "compensated")
         self.linear = linear
         self.result = pa.float64()
-
-    def values(self, column: Values) -> NDArray[Any]:
-        return super().values(column).astype(self.state["first"], copy=False)
 
     def between(self, before: NDArray[Any], after: NDArray[Any], ticks: Ints) -> Any:
         before, after = (np.where(ticks > 0, each, np.zeros_like(each)) for each in (before, after))

@@ -27,6 +27,8 @@ from ..states.arrays import Bools, Index, Ints
 from .between_events import MeanBetween, type_of_ticks
 from .clipped import ClippedMean, ClippedTicks
 
+__all__ = ["Covered", "TimeWeightedAverage"]
+
 Fill = Literal["last", "linear"]
 """What lies between two events: the last value, or a line from one to the other."""
 

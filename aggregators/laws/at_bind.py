@@ -137,7 +137,8 @@ def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
     except LawError as error:
         return str(error)
     shown = laws.shown(dict(zip("abc", example, strict=True)))
-    return f"purity: a combine, deduct or finish changed a state that it was given; {shown}"
+    said = bound.spec.in_its_words("purity: a combine, deduct or finish changed a state that it was given")
+    return f"{said}; {shown}"
 
 
 def _differing(found: Sequence[pa.Array], expected: Sequence[pa.Array]) -> set[int]:

@@ -165,7 +165,8 @@ class Laws:
         shown = self.shown({"a": a, "b": b, "c": c})
         for name, state, frozen in zip("abc", (x, y, z), before, strict=True):
             if _frozen(state) != frozen:
-                raise LawError(f"purity: a combine, deduct or finish changed its argument {name}; {shown}")
+                said = self.operation.in_its_words("purity: a combine, deduct or finish changed its argument")
+                raise LawError(f"{said} {name}; {shown}")
         if _frozen(joined) != kept or not close(self.finished(joined), first, None):
             raise LawError(f"purity: a state changed after it was combined or finished; {shown}")
         yield from ()
@@ -185,7 +186,8 @@ class Laws:
                 size = max((size_of(self.finished(state)) for state in claim.scale), default=0.0)
             if not (close(found, expected, size) or self._rounded(law, number, claim, found, expected, size)):
                 x, y = (values[0] if len(values) == 1 else values for values in (found, expected))
-                raise LawError(f"{claim.named} is {x!r}, not {claim.other}, which is {y!r}; {self.shown(claim.groups)}")
+                named, other = map(self.operation.in_its_words, (claim.named, claim.other))
+                raise LawError(f"{named} is {x!r}, not {other}, which is {y!r}; {self.shown(claim.groups)}")
 
     def _rounded(
         self, law: Law, number: int, claim: Claim, found: list[Any], expected: list[Any], size: float | None

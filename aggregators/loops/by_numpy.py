@@ -1,6 +1,6 @@
 """What the compiled loops do, by numpy: functions of the same names, on the same arguments, to the same bits.
 
-The docstrings of the loops (``rows.pyx``, ``ranges.pyx`` and ``windows.pyx``) say what each does. Two do nothing here
+The docstrings of the loops (``rows.pyx``, ``ranges.pyx`` and ``windows.pyx``) say what each does. Some do nothing here
 but say that they cannot, as their twins may: their callers then go the general way. What only sweeps in one pass, row
 by row, has no twin: its callers choose another algorithm by :data:`framefold.aggregators.loops.compiled`.
 """
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Index, Ints
 from ..states.parts import joined
-
-CACHED_ROWS = 1 << 14
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
+from ..tuning import CACHED_ROWS
 
 MOST = np.iinfo(np.int64).max
 NAN_KEY = np.int64(MOST)
@@ -171,6 +169,22 @@ def take_greatest(values: NDArray[Any], index: Index, found: NDArray[Any]) -> No
 
 
 def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: float) -> bool:
+    return False
+
+
+def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
+    place[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+
+
+def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:
+    return False
+
+
+def variances(columns: Any, ddof: float, high: Floats, low: Floats) -> bool:
+    return False
+
+
+def roots(high: Floats, low: Floats, found: Floats) -> bool:
     return False
 
 

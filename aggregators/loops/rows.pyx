@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
-from libc.math cimport fabs
+from libc.math cimport fabs, frexp, ldexp, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -325,6 +325,30 @@ def number_ascending(
         raise IndexError("number_ascending: a code is not among the values")
 
 
+ctypedef fused code_number:
+    int32_t
+    int64_t
+
+
+def place_codes(const code_number[::1] codes not None, int64_t[::1] free not None, int64_t[::1] place not None):
+    """Put the place of each code among sorted ones into ``place``; ``free`` has the first place of each, and changes."""
+    cdef Py_ssize_t row, rows = codes.shape[0], size = free.shape[0]
+    cdef int64_t code = 0
+    if place.shape[0] != rows:
+        raise ValueError("place_codes: codes and places must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            place[row] = free[code]
+            free[code] += 1
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
     """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1
@@ -453,7 +477,10 @@ def entering(
     bint all,
     int64_t[::1] begin not None,
 ):
-    """Set the first window that each row brings, without a least one; beyond its last one where it brings none."""
+    """Set ``begin`` to the first window that contains a row but not the row before it in its key; above ``last`` if none.
+
+    With ``all``, windows between two rows, which contain neither, belong to the later one.
+    """
     cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
     cdef int64_t after
     if last.shape[0] != rows or begin.shape[0] != rows:
@@ -753,6 +780,54 @@ cdef extern from *:
         }
         return bad == 0;
     }
+    #define FRAMEFOLD_HALVES(a, upper, lower) \\
+        double upper = splitter * a; upper = upper - (upper - a); double lower = a - upper;
+    /* As ``Deviations.variance``. */
+    FRAMEFOLD_CLONES
+    static void framefold_variances(
+        Py_ssize_t rows, double ddof, const int64_t *restrict count, const double *restrict sum,
+        const double *restrict sum_low, const double *restrict squares, const double *restrict squares_low,
+        double *restrict high, double *restrict low)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double n = (double)count[i] > 1.0 ? (double)count[i] : 1.0, s = sum[i];
+            double less = n - ddof > 1.0 ? n - ddof : 1.0;
+            double square = s * s;
+            FRAMEFOLD_HALVES(s, s_upper, s_lower)
+            double lost = s_upper * s_upper - square + s_upper * s_lower + s_lower * s_upper + s_lower * s_lower;
+            lost = lost + 2.0 * s * sum_low[i];
+            double part = square / n, back = part * n;
+            FRAMEFOLD_HALVES(part, p_upper, p_lower)
+            FRAMEFOLD_HALVES(n, n_upper, n_lower)
+            double more = p_upper * n_upper - back + p_upper * n_lower + p_lower * n_upper + p_lower * n_lower;
+            double part_low = (square - back - more + lost) / n;
+            double total = squares[i] - part, virtual = total - squares[i];
+            double total_low = squares_low[i] - part_low + ((squares[i] - (total - virtual)) + (-part - virtual));
+            double found = total / less;
+            back = found * less;
+            FRAMEFOLD_HALVES(found, f_upper, f_lower)
+            FRAMEFOLD_HALVES(less, l_upper, l_lower)
+            more = f_upper * l_upper - back + f_upper * l_lower + f_lower * l_upper + f_lower * l_lower;
+            double found_low = (total - back - more + total_low) / less;
+            int none = found + found_low <= 0.0;
+            high[i] = none ? 0.0 : found;
+            low[i] = none ? 0.0 : found_low;
+        }
+    }
+    /* As ``double_double.root``. */
+    FRAMEFOLD_CLONES
+    static void framefold_roots(
+        Py_ssize_t rows, const double *restrict high, const double *restrict low, double *restrict roots)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double r = sqrt(high[i]), back = r * r;
+            FRAMEFOLD_HALVES(r, upper, lower)
+            double lost = upper * upper - back + upper * lower + lower * upper + lower * lower;
+            roots[i] = r + (high[i] - back - lost + low[i]) / (r > 0.0 ? 2.0 * r : 1.0);
+        }
+    }
     """
     enum: FRAMEFOLD_BLOCK
     void framefold_add_pairs(
@@ -763,6 +838,11 @@ cdef extern from *:
         const double* sum_low, const double* squares, const double* squares_low, const double* base, double* to_sum,
         double* to_sum_low, double* to_squares, double* to_squares_low
     ) noexcept nogil
+    void framefold_variances(
+        Py_ssize_t rows, double ddof, const int64_t* count, const double* sum, const double* sum_low,
+        const double* squares, const double* squares_low, double* high, double* low
+    ) noexcept nogil
+    void framefold_roots(Py_ssize_t rows, const double* high, const double* low, double* roots) noexcept nogil
 
 
 cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
@@ -894,6 +974,110 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     if rows and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
     return can
+
+
+cdef double GRID = 1.5 / (<uint64_t>1 << 46)
+
+
+def sums_about(
+    columns not None, const Py_ssize_t[::1] begin not None, made not None, int64_t[::1] exponents not None, double ordinary
+):
+    """Move deviations of level 0 to a centre for each segment of rows, that of its first one; whether that can be done.
+
+    The columns are those of ``join_groups_of_deviations``; segments begin at some rows, the first one at 0. ``made`` has
+    columns for the sums, what they lack, the sums of squares and what they lack: of deviations divided by a power of
+    two, whose exponent is that of the segment, so that none is above 1, and what they lack cut to ``2**-98``.
+    """
+    cdef const int64_t[::1] count = columns[0]
+    cdef const double[::1] centre = columns[1], of_sum = columns[2], of_sum_low = columns[3]
+    cdef const double[::1] of_squares = columns[4], of_squares_low = columns[5]
+    cdef double[::1] sums = made[0], sums_low = made[1], squares = made[2], squares_low = made[3]
+    cdef Py_ssize_t rows = count.shape[0], segments = begin.shape[0], segment, row = 0, end
+    cdef double base, most, unit, apart, virtual, low, upper, lower, least = 1.0 / ordinary, splitter = 134217729.0
+    cdef Deviations a, b, both
+    cdef int exponent
+    cdef bint can = True
+    for column in (*columns, *made):
+        if len(column) != rows:
+            raise ValueError("sums_about: all columns must be of one length")
+    if exponents.shape[0] != segments or (segments and begin[0] != 0):
+        raise ValueError("sums_about: there must be an exponent for each segment, the first of which begins at 0")
+    with nogil:
+        for segment in range(segments):
+            end = begin[segment + 1] if segment + 1 < segments else rows
+            if not row <= end <= rows or row >= rows:
+                can = False
+                break
+            base, most = centre[row], 0.0
+            a = Deviations(1, base, 0.0, 0.0, 0.0, 0.0)
+            for row in range(begin[segment], end):
+                if count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0:
+                    apart = centre[row] - base
+                    virtual = apart - centre[row]
+                    low = (centre[row] - (apart - virtual)) - (virtual + base)
+                    if apart != 0.0 and not least <= fabs(apart) < ordinary:
+                        can = False
+                        break
+                    upper = splitter * apart
+                    upper -= upper - apart
+                    lower = apart - upper
+                    sums[row], sums_low[row] = apart, low
+                    squares[row] = apart * apart
+                    squares_low[row] = (
+                        upper * upper - squares[row] + 2.0 * upper * lower + lower * lower + 2.0 * apart * low
+                    )
+                else:
+                    b = Deviations(
+                        count[row], centre[row], of_sum[row], of_sum_low[row], of_squares[row], of_squares_low[row]
+                    )
+                    can = join(a, b, least, ordinary, &both) and both.squares < ordinary * ordinary
+                    if not can:
+                        break
+                    sums[row], sums_low[row] = both.sum, both.sum_low
+                    squares[row], squares_low[row] = both.squares, both.squares_low
+                most = max(most, squares[row])
+            if not can:
+                break
+            frexp(sqrt(most), &exponent)
+            exponent += 1
+            exponents[segment] = exponent
+            unit = ldexp(1.0, -exponent)
+            for row in range(begin[segment], end):
+                sums[row] *= unit
+                sums_low[row] = (sums_low[row] * unit + GRID) - GRID
+                squares[row] *= unit * unit
+                squares_low[row] = (squares_low[row] * (unit * unit) + GRID) - GRID
+            row = end
+    return can
+
+
+def variances(columns not None, double ddof, double[::1] high not None, double[::1] low not None):
+    """Set the variances of sums and what rounding lost of them, each step as ``Deviations.variance`` does it.
+
+    The columns are counts, the sums of deviations, what they lack, the sums of squares and what they lack.
+    """
+    cdef const int64_t[::1] count = columns[0]
+    cdef const double[::1] sums = columns[1], sums_low = columns[2], squares = columns[3], squares_low = columns[4]
+    cdef Py_ssize_t row, rows = high.shape[0]
+    for column in (*columns, low):
+        if len(column) != rows:
+            raise ValueError("variances: all columns must be of one length")
+    if rows:
+        with nogil:
+            framefold_variances(
+                rows, ddof, &count[0], &sums[0], &sums_low[0], &squares[0], &squares_low[0], &high[0], &low[0]
+            )
+    return True
+
+
+def roots(const double[::1] high not None, const double[::1] low not None, double[::1] found not None):
+    """Set the square roots of pairs of floats."""
+    if not high.shape[0] == low.shape[0] == found.shape[0]:
+        raise ValueError("roots: all columns must be of one length")
+    if high.shape[0]:
+        with nogil:
+            framefold_roots(high.shape[0], &high[0], &low[0], &found[0])
+    return True
 
 
 def ends_of_text(

@@ -15,6 +15,8 @@ from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
 from .scaled_means import NO_EXPONENT, Centre
 
+__all__ = ["Correlation", "Covariance", "LinearTrend"]
+
 
 class Paired(OfNumbers):
     """The sums of squares and products of two columns' deviations from their means, combined pairwise.

@@ -19,6 +19,7 @@ from .. import loops
 from ..contract.frames import Frames
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import add, halves, product, quotient, two_sum
+from ..tuning import DEVIATION_ROWS
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 
@@ -29,9 +30,6 @@ ORDINARY = 2.0**420
 """Squares of deviations below this, and from its reciprocal on, neither overflow nor vanish."""
 
 LARGEST = float(np.finfo(np.float64).max)
-
-TILE = 1 << 13
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 UNIT = 600
 """Deviations of level 1 are kept divided by ``2**UNIT``, those of level -1 (tiny ones) multiplied by it."""
@@ -66,6 +64,9 @@ class Deviations:
     @classmethod
     def of(cls, frames: Frames, values: Floats) -> Deviations:
         """The deviations of each frame's values."""
+        if frames.are_rows and ordinary(values):
+            none = np.zeros(frames.size)
+            return cls(frames.count(), values + 0.0, none, none, none, none, np.zeros(frames.size, np.int8))
         found = gridded(frames, values)
         if found is None:
             return cls._of_each(frames, values)
@@ -180,6 +181,9 @@ class Deviations:
 
     def variance(self, ddof: int) -> tuple[Floats, Floats]:
         """The variances, never negative, in units of ``4**(UNIT * level)``, and what rounding lost of them."""
+        high, low = np.empty((2, len(self.count)))
+        if loops.variances(list(map(np.ascontiguousarray, (self.count, *self._sums()))), ddof, high, low):
+            return high, low
         count = np.maximum(self.count, 1).astype(np.float64)
         square, lost = product(self.sum, self.sum)
         part, part_low = quotient(square, lost + 2 * self.sum * self.sum_low, count)
@@ -211,7 +215,7 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
     Nguyen, "Fast Reproducible Floating-Point Summation", 2013), at a place that a frame's sum of squares gives.
     """
     size = frames.size
-    tiles = [slice(start, start + TILE) for start in range(0, len(values), TILE)]
+    tiles = [slice(start, start + DEVIATION_ROWS) for start in range(0, len(values), DEVIATION_ROWS)]
     deviation, lost = np.empty_like(values), np.empty_like(values)
     rough, sums = np.zeros(size), np.zeros((4, size))
     for rows in tiles:
@@ -242,6 +246,12 @@ def scaled(frames: Frames, values: Floats) -> Deviations:
     squares = np.where(frames.sum(~finite) > 0, np.nan, made.squares)
     level = np.where(squares == 0, 0, level).astype(np.int8)
     return Deviations(count, centre, made.sum, made.sum_low, squares, made.squares_low, level)
+
+
+def ordinary(values: Floats) -> bool:
+    """Whether the squares of values neither overflow nor vanish."""
+    sizes = np.abs(values)
+    return bool((sizes < ORDINARY).all() and ((sizes > 1 / ORDINARY) | (sizes == 0)).all())
 
 
 def level_of(sizes: Floats) -> NDArray[np.int8]:

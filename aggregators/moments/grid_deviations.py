@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import loops
 from ..contract.frames import Frames
-from ..loops.by_numpy import CACHED_ROWS
 from ..states.arrays import Bools, Floats, Ints
+from ..tuning import CACHED_ROWS
 
 MAX_BITS = 17
 """Frames have fewer than ``2**MAX_BITS`` rows: squares of deviations have the bits that their number leaves."""

@@ -19,6 +19,8 @@ from ..states.double_double import product
 from ..states.fields import Compensated
 from .scaled_means import exponent_of
 
+__all__ = ["GeometricMean", "HarmonicMean", "RootMeanSquare", "WeightedAverage"]
+
 
 class GeometricMean(OneColumn, OfSums):
     """The geometric mean of a column of numbers: the n-th root of their product.

@@ -16,6 +16,8 @@ from ..errors import QueryError
 from ..states.arrays import Bools, Floats
 from .scaled_means import NO_EXPONENT, Centre
 
+__all__ = ["Kurtosis", "Skewness"]
+
 
 class CentralPowers(OneColumn, OfNumbers):
     """The sums of powers of a column's deviations from its mean, combined pairwise.

@@ -22,10 +22,8 @@ from ..states.arrays import Floats, Ints
 from ..states.double_double import SPLITTER, quotient
 from ..states.rows import join
 from ..sums import sql_floats
+from ..tuning import SQUARE_STATES
 from .deviations import UNIT, Deviations
-
-CHUNK_STATES = 1 << 14
-"""States worked on at a time, so that intermediate columns stay in the cache."""
 
 STEP = sql_floats.bits(SMALL_ROW_LIMIT)
 """Bits of the parts of a square."""
@@ -97,8 +95,8 @@ def read(planes: Planes) -> State:
     """The states of the deviations that are in sums of integers."""
     columns = {name: column.fill_null(0).to_numpy().astype(np.int64, copy=False) for name, column in planes.items()}
     chunks = [
-        of_chunk({name: column[start : start + CHUNK_STATES] for name, column in columns.items()})
-        for start in range(0, max(len(columns["count"]), 1), CHUNK_STATES)
+        of_chunk({name: column[start : start + SQUARE_STATES] for name, column in columns.items()})
+        for start in range(0, max(len(columns["count"]), 1), SQUARE_STATES)
     ]
     return join([chunk.fields() for chunk in chunks])
 

@@ -9,16 +9,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .. import loops
+from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats, is_decimal
-from ..contract.operation import State
+from ..contract.operation import State, StateRanges
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
 from ..states.arrays import Floats, Index
 from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
+from .sliding_deviations import MIN_VARIANCE, all_equal, of_ranges
+
+__all__ = ["StdDev", "Variance"]
 
 
 class Variance(OfNumbers):
@@ -27,7 +32,8 @@ class Variance(OfNumbers):
     Nearly always rounded correctly: deviations and their squares are summed in two floats each (T. Chan, G. Golub and
     R. LeVeque, "Algorithms for Computing the Sample Variance", 1983; see
     :mod:`framefold.aggregators.moments.deviations`). Never negative; inf where it is too large for a float. NaN where a
-    window has a NaN or an infinite value. There is no deduct: it slides by two-stacks.
+    window has a NaN or an infinite value. Windows that move forward slide by running sums, see
+    :mod:`framefold.aggregators.moments.sliding_deviations`; there is no deduct, so others slide by two-stacks.
 
     Parameters
     ----------
@@ -79,10 +85,42 @@ class Variance(OfNumbers):
         states = Deviations(**a)
         return pa.array(self.result_of(states), mask=states.count <= self.ddof)
 
+    by_joining = False
+    range_cost = "constant"
+    answers_nested = False
+
+    def has(self, method: str) -> bool:
+        return not (self.by_joining and method == "finish_ranges") and super().has(method)
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        found = of_ranges(Deviations(**a), ranges)
+        if found is None:
+            return None
+        sums, unit = found
+        high, low = sums.variance(self.ddof)
+        result = self.of_variance(high, low)
+        result *= unit if self.power == 1 else unit * unit
+        none = sums.count <= self.ddof
+        few = high < MIN_VARIANCE  # the less, the fewer bits it has
+        rows = np.flatnonzero(few & ~none)
+        if rows.size and (equal := all_equal(Deviations(**a), ranges.low[rows], ranges.high[rows])).any():
+            result[rows[equal]] = 0.0
+            rows = rows[~equal]
+        if rows.size:
+            joined = BoundAggregate("joined", self.changed(by_joining=True), [pa.float64()])
+            result[rows] = ranges.finish_others(joined, a, ranges.low[rows], ranges.high[rows]).to_numpy()
+        return pa.array(result, mask=none)
+
+    power = 2
+    """Of the values, as which results grow."""
+
+    def of_variance(self, high: Floats, low: Floats) -> Floats:
+        """The results of variances in pairs of floats."""
+        return high + low
+
     def result_of(self, states: Deviations) -> Floats:
         """The results of states; any where there are not more than ``ddof`` values."""
-        high, low = states.variance(self.ddof)
-        return in_units(high + low, states.level, 2)
+        return in_units(self.of_variance(*states.variance(self.ddof)), states.level, self.power)
 
 
 class StdDev(Variance):
@@ -98,8 +136,11 @@ class StdDev(Variance):
     [1.0]
     """
 
-    def result_of(self, states: Deviations) -> Floats:
-        return in_units(root(*states.variance(self.ddof)), states.level, 1)
+    power = 1
+
+    def of_variance(self, high: Floats, low: Floats) -> Floats:
+        found = np.empty(len(high))
+        return found if loops.roots(high, low, found) else root(high, low)
 
 
 def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:

@@ -20,6 +20,8 @@ from .multiset import items, lists_of_ranges
 from .sort_keys import objects, restored
 from .sorted_merge import TIME, merge, rows_by_frame
 
+__all__ = ["CollectList", "Concat", "FirstN", "LastN"]
+
 
 class CollectList(OneColumn):
     """The values of a column in time order; an empty list where a window has none.

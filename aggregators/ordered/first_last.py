@@ -10,10 +10,13 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, StateRanges
+from ..states.arrays import Index, Ints
 from ..states.fields import field
 from .pick import TIME, Pick
 from .sort_keys import Order, restored
+
+__all__ = ["First", "Last"]
 
 
 class First(AggregateOperation):
@@ -74,7 +77,39 @@ class First(AggregateOperation):
         return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        return restored(a["value"], self.result, ~a["seen"])
+        seen = a["seen"]
+        return restored(a["value"], self.result, None if seen.all() else ~seen)
+
+    range_cost = "constant"
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        low, high = ranges.low, ranges.high
+        seen = np.flatnonzero(a["seen"])
+        if not len(seen) or not ascends_in_ranges(a["time"], ranges, seen):
+            return None
+        if len(seen) == len(a["seen"]):
+            rows, found = (low if self.earliest else high - 1), high > low
+        else:
+            before = np.concatenate([[0], np.cumsum(a["seen"])])
+            places = before[low] if self.earliest else before[high] - 1
+            rows = seen[np.clip(places, 0, len(seen) - 1)]
+            found = (rows >= low) & (rows < high)
+        rows = rows if found.all() else np.where(found, rows, 0)
+        unused = np.empty(len(rows), np.int64)  # results do not have the times
+        return {"time": unused, "value": a["value"][rows], "seen": found}
+
+
+def ascends_in_ranges(times: Ints, ranges: StateRanges, rows: Index) -> bool:
+    """Whether no time of some rows is below the one before it in a range."""
+    own = times if len(rows) == len(times) else times[rows]
+    later = np.flatnonzero(own[1:] < own[:-1]) + 1
+    before, after = rows[later - 1], rows[later]
+    if ranges.ascending:  # of the ranges that go beyond a row, the first one begins first
+        first = np.searchsorted(ranges.high, after, side="right")
+        low = np.append(ranges.low, np.iinfo(np.int64).max)[first]
+        return not (low <= before).any()
+    ends = np.searchsorted(before, ranges.low), np.searchsorted(after, ranges.high)
+    return not (ends[1] > ends[0]).any()
 
 
 class Last(First):

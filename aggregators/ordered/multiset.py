@@ -14,11 +14,9 @@ from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges
 from ..states.arrays import Ints
 from ..states.ragged import Ragged
+from ..tuning import DENSE_VALUES
 from .sort_keys import Keys, Order
 from .sorted_merge import distinct_rows, find, insert
-
-DENSE = 1 << 20
-"""Values are counted in an array of all possible ones where there are no more of these, or no more than rows."""
 
 MAX_PACKED = 1 << 62
 """Numbers of possible pairs below this are packed into one integer."""
@@ -129,7 +127,7 @@ def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
         packed = frames.index * span
         packed += ranks
         packed -= least
-        if frames.size * span <= max(DENSE, len(ranks)):
+        if frames.size * span <= max(DENSE_VALUES, len(ranks)):
             counts = np.bincount(packed, minlength=frames.size * span)
             present = np.flatnonzero(counts)
             counts = counts[present]

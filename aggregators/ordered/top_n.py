@@ -23,6 +23,8 @@ from .pick import TIME, Pick
 from .sort_keys import Order, restored, stored
 from .sorted_merge import merge, rows_by_frame
 
+__all__ = ["ArgMax", "ArgMin", "BottomN", "TopN"]
+
 
 class ArgMin(AggregateOperation):
     """The value of a column at the event where another column is least; null where that one has no values.

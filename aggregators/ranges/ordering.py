@@ -6,9 +6,7 @@ import numpy as np
 
 from .. import loops
 from ..states.arrays import Index, Ints
-
-MIN_ROWS = 1 << 6
-"""Rows from which on a compiled loop sorts them."""
+from ..tuning import MIN_SORTED_ROWS
 
 
 def stable_order(values: Ints) -> Index:
@@ -17,7 +15,7 @@ def stable_order(values: Ints) -> Index:
     >>> stable_order(np.array([3, 1, 3, -2]))
     array([3, 1, 0, 2])
     """
-    if not MIN_ROWS <= len(values) < 1 << 31:
+    if not MIN_SORTED_ROWS <= len(values) < 1 << 31:
         return np.argsort(values, kind="stable")
     order = np.empty(len(values), np.intp)
     loops.order_values(np.ascontiguousarray(values), order)

@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Ints
-from ..states.double_double import two_sum
 from ..states.fields import BIG, Column, Compensated
-from ..states.limbs import BITS, MASK, Exact
+from ..states.limbs import BITS, MASK, Exact, pairs
+from ..tuning import SUMMED_ITEMS
 
 MANTISSA = 53
-PART = 1 << 16
-"""The items that are added up at a time."""
-
 MOST_LIMBS = 12
 """The most limbs of sums of floats, which differ in size by 2**300 then; others are for whoever sums without them."""
 
@@ -68,16 +65,12 @@ class Runs:
         found = list(np.cumsum(change.reshape(limbs, size), axis=1)[:, :-1])
         negative = Exact(found).carried().limbs[-1] < 0
         positive = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
-        high, low = np.zeros((2, self.ranges))
-        for at, whole in reversed(list(enumerate(positive.limbs))):
-            high, lost = two_sum(high, np.ldexp(whole.astype(np.float64), BITS * at + least - MANTISSA))
-            low = low + lost
-        high, low = two_sum(high, low)
+        high, low = pairs(positive.limbs, exponent=least - MANTISSA)
         return np.where(negative, -high, high), np.where(negative, -low, low)
 
     def _parts(self) -> Iterator[slice]:
         """The items in a range, some at a time: what is made of them is small then."""
-        return (slice(start, start + PART) for start in range(0, len(self.some), PART))
+        return (slice(start, start + SUMMED_ITEMS) for start in range(0, len(self.some), SUMMED_ITEMS))
 
 
 def limbs_from(values: Floats, least: int) -> tuple[Ints, Ints, Ints, Ints]:

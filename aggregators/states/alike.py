@@ -50,20 +50,31 @@ def nulls(count: int) -> pa.Array:
 
 
 def are_zeros(column: Ints) -> bool:
-    """Whether a column is one of :func:`zeros`, of which alone this is known at once."""
-    return _is_shared(ZEROS, column)
+    """Whether a column is one of :func:`zeros`, or a part of it, of which alone this is known at once."""
+    return _is_part(ZEROS, column)
 
 
 def are_ones(column: Ints) -> bool:
-    """Whether a column has ones only, at once where they are :func:`ones`."""
-    return _is_shared(ONES, column) or bool((column == 1).all())
+    """Whether a column has ones only, at once where they are :func:`ones`, or a part of these."""
+    return _is_part(ONES, column) or bool((column == 1).all())
 
 
 def are_numbers(column: Ints) -> bool:
     """Whether a column has the numbers 0, 1, 2 and so on, at once where they are :func:`numbers`."""
-    if not len(column) or _is_shared(NUMBERS, column):
-        return True
-    return bool(column[0] == 0 and column[-1] == len(column) - 1 and (column[1:] > column[:-1]).all())
+    return not len(column) or (int(column[0]) == 0 and run_of(column) is not None)
+
+
+def run_of(rows: Ints) -> slice | None:
+    """Rows that come one after the other as a slice, which copies nothing; None for others.
+
+    >>> run_of(np.array([3, 4, 5])), run_of(np.array([3, 5]))
+    (slice(3, 6, None), None)
+    """
+    if not len(rows):
+        return slice(0, 0)
+    first, last = int(rows[0]), int(rows[-1])
+    each = last - first == len(rows) - 1 and (_is_part(NUMBERS, rows) or bool((rows[1:] > rows[:-1]).all()))
+    return slice(first, last + 1) if each else None
 
 
 def to_arrow(column: NDArray[Any]) -> pa.Array:
@@ -78,7 +89,8 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
         bits = column.view(np.int64)
         for known in _of_length(count):
             own = known[:count]
-            if bits[0] == own[0] and bits[-1] == own[-1] and (_same(bits, own) or np.array_equal(bits, own)):
+            same = bits[0] == own[0] and bits[-1] == own[-1]
+            if same and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):
                 return pa.array(own.view(column.dtype))
     return pa.array(column)
 
@@ -89,13 +101,9 @@ def _shared(which: int, count: int) -> Ints:
     return _of_length(count)[which][:count]
 
 
-def _is_shared(which: int, column: Ints) -> bool:
-    return column.dtype == np.int64 and column.flags.c_contiguous and _same(column, _known[which][: len(column)])
-
-
-def _same(one: Ints, other: Ints) -> bool:
-    """Whether two contiguous columns are the same memory."""
-    return len(one) == len(other) and one.ctypes.data == other.ctypes.data
+def _is_part(which: int, column: Ints) -> bool:
+    """Whether a column is in the memory of those that are shared."""
+    return column.dtype == np.int64 and column.flags.c_contiguous and np.may_share_memory(column, _known[which])
 
 
 def _of_length(count: int) -> list[Ints]:

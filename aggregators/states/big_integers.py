@@ -7,29 +7,20 @@ and P. Zimmermann, "Modern Computer Arithmetic", 1.2 and 1.3). Carried: all limb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from .arrays import Floats, Ints
-from .double_double import two_sum
+from .limbs import carried as limbs_carried
+from .limbs import pairs
 
 BITS = 28
 MASK = (1 << BITS) - 1
 
 
-def carried(limbs: Sequence[Ints]) -> list[Ints]:
-    """The same integers, carried.
-
-    >>> [limb.tolist() for limb in carried([np.array([-1]), np.array([0])])]
-    [[268435455], [-1]]
-    """
-    *lower, rest = limbs
-    found, carry = [], np.zeros_like(rest)
-    for limb in lower:
-        whole = limb + carry
-        found.append(whole & MASK)
-        carry = whole >> BITS
-    return [*found, rest + carry]
+carried = partial(limbs_carried, bits=BITS)
+floats = partial(pairs, bits=BITS)
 
 
 def of_parts(parts: Mapping[int, Ints], limbs: int) -> list[Ints]:
@@ -69,12 +60,3 @@ def product(a: Sequence[Ints], b: Sequence[Ints], limbs: int) -> list[Ints]:
         for other, right in enumerate(b):
             found[place + other] += left * right
     return found
-
-
-def floats(limbs: Sequence[Ints]) -> tuple[Floats, Floats]:
-    """Carried integers as the nearest floats, and what these lack."""
-    high, low = np.zeros((2, len(limbs[0])))
-    for place in reversed(range(len(limbs))):
-        high, lost = two_sum(high, limbs[place].astype(np.float64) * 2.0 ** (BITS * place))
-        low = low + lost
-    return two_sum(high, low)

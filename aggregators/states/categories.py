@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import ColumnError
+from .nested import with_inner, with_inner_values
 
 Take: TypeAlias = Callable[[pa.Array, pa.Array], pa.Array]
 """Gives a column at some rows."""
@@ -113,13 +114,7 @@ def values_type(type: pa.DataType) -> pa.DataType:
         return type.values.type
     if isinstance(type, UnknownCategories):
         return type.storage_type
-    if pa.types.is_list(type):
-        return pa.list_(type.value_field.with_type(values_type(type.value_type)))
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(values_type(field.type)) for field in type])
-    if pa.types.is_map(type):
-        return pa.map_(values_type(type.key_type), values_type(type.item_type))
-    return type
+    return with_inner(type, values_type)
 
 
 def plain_values(column: pa.Array, take: Take = pa.Array.take) -> pa.Array:
@@ -127,20 +122,5 @@ def plain_values(column: pa.Array, take: Take = pa.Array.take) -> pa.Array:
     type: Any = column.type
     if isinstance(type, Categories):
         return take(type.values, column.storage)
-    if (wanted := values_type(type)) == type:
-        return column
-    parts: list[pa.Array]
-    if pa.types.is_struct(type):
-        parts = [plain_values(column.field(at), take) for at in range(type.num_fields)]
-        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
-    if pa.types.is_map(type):
-        entries = pa.StructArray.from_arrays(
-            [plain_values(column.keys, take), plain_values(column.items, take)],
-            fields=[wanted.key_field, wanted.item_field],
-        )
-        parts = [entries]
-    else:
-        parts = [plain_values(column.values, take)]
-    return pa.Array.from_buffers(
-        wanted, len(column), column.buffers()[:2], column.null_count, column.offset, children=parts
-    )
+    wanted = values_type(type)
+    return column if wanted == type else with_inner_values(column, wanted, lambda inner: plain_values(inner, take))

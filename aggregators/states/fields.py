@@ -297,6 +297,9 @@ def field(declared: Any) -> Field:
     OperationError
         If the declaration is not one of a field.
     """
+    if isinstance(declared, pa.DataType):  # first, as it compares with words by their meaning
+        dtype = numpy_type(declared)
+        return Objects(declared) if dtype is None else Plain(dtype)
     if declared == "compensated":
         return CompensatedField()
     if declared in ("exact", "exact128"):
@@ -312,9 +315,6 @@ def field(declared: Any) -> Field:
                     "numpy type of fixed width such as 'float64', 'object', or an Arrow type"
                 )
         return RaggedField(tuple(items.items()))
-    if isinstance(declared, pa.DataType):
-        dtype = numpy_type(declared)
-        return Objects(declared) if dtype is None else Plain(dtype)
     try:
         dtype = np.dtype(declared)
         pa.from_numpy_dtype(dtype)

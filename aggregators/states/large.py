@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .arrays import Ints
+from .nested import with_inner
 
 ARRAY_BYTES = (1 << 31) - 1
 """The bytes of text, or items of lists, that an array has room for."""
@@ -31,9 +32,7 @@ def large(type: pa.DataType) -> pa.DataType:
         return pa.large_binary()
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return pa.large_list(type.value_field.with_type(large(type.value_type)))
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(large(field.type)) for field in type])
-    return type
+    return with_inner(type, large) if pa.types.is_struct(type) else type
 
 
 def is_limited(type: pa.DataType) -> bool:
@@ -122,13 +121,26 @@ def runs(sizes: Ints) -> Iterator[slice]:
 def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.ChunkedArray:
     """Some rows of a column, in several arrays where one has no room for them."""
     if not is_limited(column.type):
-        return column.take(rows)
+        numbers = None if rows.null_count or column.null_count else plain_numbers(column)
+        return column.take(rows) if numbers is None else pa.array(numbers[rows.to_numpy()]).view(column.type)
     column = one_array(column)
     each = sizes(column)
     if int(each.max(initial=0)) * len(rows) <= ARRAY_BYTES:
         return column.take(rows)
     own = np.append(each, 0)[pc.fill_null(rows, len(each)).to_numpy(zero_copy_only=False)]
     return joined([column.take(rows[run]) for run in runs(own)])
+
+
+def plain_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any] | None:
+    """Numbers or times as numpy has them, times as integers, whatever at nulls; None for other columns."""
+    kind, kinds = column.type, pa.types
+    if not (kinds.is_primitive(kind) and kind.bit_width in (8, 16, 32, 64)) or kinds.is_float16(kind):
+        return None
+    whole = one_array(column)
+    size = kind.bit_width // 8
+    dtype = f"i{size}" if kinds.is_temporal(kind) else kind.to_pandas_dtype()
+    found: NDArray[Any] = np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * size)
+    return found
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -86,12 +86,7 @@ class Exact:
 
     def carried(self) -> Exact:
         """The same integers with all limbs but the last in [0, 2**32)."""
-        limbs = list(self.limbs)
-        for i in range(len(limbs) - 1):
-            carry = limbs[i] >> BITS
-            limbs[i] = limbs[i] & MASK
-            limbs[i + 1] = limbs[i + 1] + carry
-        return Exact(limbs)
+        return Exact(carried(self.limbs))
 
     def int64(self) -> tuple[Ints, Bools]:
         """The integers of two limbs as int64, and where they fit."""
@@ -114,11 +109,7 @@ class Exact:
 
     def pairs(self) -> tuple[Floats, Floats]:
         """The integers as the nearest float64, and what these lack."""
-        high, low = np.zeros((2, len(self)))
-        for i, limb in reversed(list(enumerate(self.widen(len(self.limbs) + 1).carried().limbs))):
-            high, lost = two_sum(high, np.ldexp(limb.astype(np.float64), BITS * i))
-            low = low + lost
-        return two_sum(high, low)
+        return pairs(self.widen(len(self.limbs) + 1).carried().limbs)
 
     def quotients(self, divisor: Ints | int) -> Floats:
         """The integers divided by positive integers, as the nearest float64.
@@ -170,6 +161,29 @@ class Exact:
             limbs[i], rest = part // counts, part % counts
         limbs[0] = limbs[0] + (2 * rest >= counts) * (not truncated)
         return Exact([np.where(negative, -limb, limb) for limb in limbs])
+
+
+def carried(limbs: Sequence[Ints], bits: int = BITS) -> list[Ints]:
+    """Integers in limbs of some bits with all limbs but the last in [0, 2**bits).
+
+    >>> [limb.tolist() for limb in carried([np.array([-1]), np.array([0])], bits=28)]
+    [[268435455], [-1]]
+    """
+    found = list(limbs)
+    for at in range(len(found) - 1):
+        carry = found[at] >> bits
+        found[at] = found[at] & ((1 << bits) - 1)
+        found[at + 1] = found[at + 1] + carry
+    return found
+
+
+def pairs(limbs: Sequence[Ints], bits: int = BITS, exponent: int = 0) -> tuple[Floats, Floats]:
+    """Carried integers times ``2**exponent`` as the nearest float64, and what these lack."""
+    high, low = np.zeros((2, len(limbs[0])))
+    for at in reversed(range(len(limbs))):
+        high, lost = two_sum(high, np.ldexp(limbs[at].astype(np.float64), bits * at + exponent))
+        low = low + lost
+    return two_sum(high, low)
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import EngineError
+from ..tuning import OBJECT_SAMPLE
 from . import large
 
 NAMES = pickle.STACK_GLOBAL
 """The byte before a function or a class in what pickle makes; it may be one of a number, too."""
-
-SAMPLE = 1 << 8
-"""Values of a column, about, that are pickled to know how large they are."""
 
 MAX_HELD_BYTES = 16 << 20
 """Bytes of held values, as if pickled; values beyond are pickled, as others take several times as much."""
@@ -101,7 +99,7 @@ class Store:
     def add(self, values: list[Any]) -> int:
         """Add values; the number of the first one."""
         first = self.least + len(self.values)
-        some = pickled(values[:: len(values) // SAMPLE + 1])  # whatever cannot be pickled fails here as on Spark
+        some = pickled(values[:: len(values) // OBJECT_SAMPLE + 1])  # whatever cannot be pickled fails here as on Spark
         self.bytes += sum(map(len, some)) * len(values) / max(len(some), 1)
         if self.bytes > MAX_HELD_BYTES:
             values, self.pickles = list(map(Pickle, pickled(values))), True

@@ -9,6 +9,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -174,12 +175,12 @@ class RaggedField:
     def pickles(self) -> bool:
         return any(kind.pickles for _, kind in self.items)
 
-    @property
+    @cached_property
     def planes(self) -> dict[str, pa.DataType]:
         return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
 
     def full(self, value: Any, length: int) -> Ragged:
-        return Ragged(np.zeros(length, np.int64), {name: kind.full(0, 0) for name, kind in self.items})
+        return Ragged.at(np.zeros(length + 1, np.int64), {name: kind.full(0, 0) for name, kind in self.items})
 
     def column(self, values: Any) -> Ragged:
         if not isinstance(values, Ragged):

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .nested import with_inner, with_inner_values
+
 
 def without_views(type: pa.DataType) -> pa.DataType:
     """A type with plain strings, binaries and lists in the place of views, however deep they are.
@@ -25,19 +27,12 @@ def without_views(type: pa.DataType) -> pa.DataType:
         return pa.dictionary(type.index_type, without_views(type.value_type), type.ordered)
     if kinds.is_run_end_encoded(type):
         return without_views(type.value_type)
-    if kinds.is_struct(type):
-        return pa.struct([_field(each) for each in type])
-    if kinds.is_map(type):
-        return pa.map_(_field(type.key_field), _field(type.item_field), type.keys_sorted)
-    if kinds.is_list(type) or kinds.is_list_view(type):
-        return pa.list_(_field(type.value_field))
-    if kinds.is_large_list(type) or kinds.is_large_list_view(type):
-        return pa.large_list(_field(type.value_field))
-    if kinds.is_fixed_size_list(type):
-        return pa.list_(_field(type.value_field), type.list_size)
+    if kinds.is_list_view(type) or kinds.is_large_list_view(type):
+        made = pa.list_ if kinds.is_list_view(type) else pa.large_list
+        return made(type.value_field.with_type(without_views(type.value_type)))
     if isinstance(type, pa.BaseExtensionType) and (plain := without_views(type.storage_type)) != type.storage_type:
         return plain
-    return type
+    return with_inner(type, without_views)
 
 
 def is_made(type: pa.DataType) -> bool:
@@ -56,10 +51,6 @@ def is_made(type: pa.DataType) -> bool:
     return True
 
 
-def _field(field: pa.Field) -> pa.Field:
-    return field.with_type(without_views(field.type))
-
-
 def viewless(column: pa.Array) -> pa.Array:
     """A column as one of the type that :func:`without_views` gives."""
     type: Any = column.type
@@ -73,25 +64,9 @@ def viewless(column: pa.Array) -> pa.Array:
         return pa.DictionaryArray.from_arrays(column.indices, viewless(column.dictionary), ordered=type.ordered)
     if kinds.is_run_end_encoded(type):
         return viewless(pc.run_end_decode(column))
-    if kinds.is_struct(type):
-        parts = [viewless(column.field(at)) for at in range(type.num_fields)]
-        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
     if kinds.is_list_view(type) or kinds.is_large_list_view(type):
         return _list(column, wanted)
-    if kinds.is_map(type):
-        entries = pa.StructArray.from_arrays(
-            [viewless(column.keys), viewless(column.items)], fields=[wanted.key_field, wanted.item_field]
-        )
-        return _around(column, wanted, entries)
-    if kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_fixed_size_list(type):
-        return _around(column, wanted, viewless(column.values))
-    return column.cast(wanted)
-
-
-def _around(column: pa.Array, type: pa.DataType, items: pa.Array) -> pa.Array:
-    """A column of lists or maps with other items in the same places."""
-    buffers = column.buffers()[: 1 if pa.types.is_fixed_size_list(type) else 2]
-    return pa.Array.from_buffers(type, len(column), buffers, column.null_count, column.offset, children=[items])
+    return with_inner_values(column, wanted, viewless) if kinds.is_nested(type) else column.cast(wanted)
 
 
 def _list(column: pa.Array, type: pa.DataType) -> pa.Array:

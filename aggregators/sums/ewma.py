@@ -17,6 +17,8 @@ from ..errors import QueryError
 from ..states.arrays import Floats, Ints
 from ..states.double_double import two_sum
 
+__all__ = ["Ewma"]
+
 
 class Ewma(OfNumbers):
     """The exponentially weighted mean of a column of numbers by event time; null where a window has none.

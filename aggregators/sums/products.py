@@ -13,6 +13,8 @@ from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import OneColumn, State
 from ..states.arrays import Floats, Ints
 
+__all__ = ["Product"]
+
 FACTORS = 512
 """Factors from 0.5 to 1 that are multiplied at once; twice as many would come near the least float."""
 

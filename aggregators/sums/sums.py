@@ -18,6 +18,8 @@ from ..states.arrays import Bools
 from ..states.limbs import Exact
 from . import sql_floats, sql_integers
 
+__all__ = ["Average", "Count", "Sum", "Mean"]
+
 
 class Count(Sums):
     """The number of events: of all, or of those whose column is not null.
@@ -117,6 +119,9 @@ class Average(Sum):
         return (AverageOfFloats if pa.types.is_floating(types[0]) else AverageOfIntegers)(self, types[0])
 
 
+Mean = Average
+
+
 class TypedSum(TypedOperation, Sums):
     """A sum or a mean of numbers of one type."""
 
@@ -133,6 +138,14 @@ class TypedSum(TypedOperation, Sums):
         if known.all():
             return column
         return pa.compute.if_else(pa.array(known), column, self.filler())
+
+    def require_fit(self, what: str, fits: Bools, wider: str) -> None:
+        """SumOverflowError unless all results fit their type; ``wider`` is what the column can be cast to."""
+        if not fits.all():
+            raise SumOverflowError(
+                f"the {what} of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; cast the column to {wider} to go on"
+            )
 
     def filler(self) -> pa.Scalar:
         """The result of no values."""
@@ -170,11 +183,7 @@ class SumOfIntegers(TypedSum):
             values, fits = total.decimals(self.result)
         else:
             values, fits = total.uint64() if self.result == pa.uint64() else total.int64()
-        if not fits.all():
-            raise SumOverflowError(
-                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} windows; cast the column to {wider_than(self.result)} to go on"
-            )
+        self.require_fit("sum", fits, wider_than(self.result))
         return values, a["count"] > 0
 
 
@@ -240,11 +249,7 @@ class AverageOfIntegers(SumOfIntegers):
         if not isinstance(self.result, pa.Decimal128Type):
             return total.quotients(divisor), count > 0
         values, fits = total.times(10**self.digits).divided(divisor).decimals(self.result)
-        if not fits.all():
-            raise SumOverflowError(
-                f"the mean of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} windows; cast the column to {wider_than(self.result, self.digits)} to go on"
-            )
+        self.require_fit("mean", fits, wider_than(self.result, self.digits))
         return values, count > 0
 
 
@@ -281,11 +286,7 @@ class SumOfDurations(TypedSum):
 
     def value(self, a: State) -> tuple[Any, Bools]:
         ticks, fits = a["total"].int64()
-        if not fits.all():
-            raise SumOverflowError(
-                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} windows; cast the column to a coarser unit (duration[s]) to go on"
-            )
+        self.require_fit("sum", fits, "a coarser unit (duration[s])")
         return pa.array(ticks).view(self.result), a["count"] > 0
 
 

@@ -145,7 +145,7 @@ def snake(name: str) -> str:
 
 
 def _exported() -> dict[str, type[Operation]]:
-    named = {name: getattr(aggregators, name) for name in aggregators.__all__}
+    named = {name: getattr(aggregators, name) for name in vars(aggregators)["__all__"]}
     kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
     own = {kind.__name__: kind for kind in kinds.values()}  # some have a second name
     return {snake(name): kind for name, kind in own.items() if is_expressible(kind)}
@@ -210,9 +210,11 @@ def _operation(text: str, rest: str, names: list[str]) -> Operation:
         raise QueryError(f"--agg {text!r} asks for the unknown operation {word!r}; {offered}")
     columns, said = (arguments, []) if arguments in names else split_options(arguments)
     readers = options_of(kind)
-    given = read_options(said, readers, f"--agg {text!r} gives {word}")
+    given = read_options(said, [*readers, "filled"], f"--agg {text!r} gives {word}")
+    how = given.pop("filled", None)
     options = {name: readers[name](each) for name, each in given.items()}
-    return _made(kind, split(columns, names) if columns else [], options, text, word)
+    made = _made(kind, split(columns, names) if columns else [], options, text, word)
+    return made if how is None else made.filled(cast(Any, how))
 
 
 def _made(kind: type[Operation], columns: list[str], options: dict[str, Any], text: str, word: str) -> Operation:

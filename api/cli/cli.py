@@ -110,6 +110,9 @@ def run(
             autocompletion=lambda incomplete: completed(incomplete),
         ),
     ],
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Which events, as ff.expr has it: \"speed > 20 and zone <> 'x'\".")
+    ] = None,
     by: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="A key; several as K1,K2 or by several --by.")
     ] = None,

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..aggregators.errors import QueryError
+from ..aggregators.states.nested import any_in
 
 TITLES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON", "arrow": "Arrow"}
 
@@ -70,17 +71,12 @@ def holds(kind: str, type: pa.DataType, *, spark: bool) -> bool:
         # Types that Spark does not have are refused before a result is computed, for all kinds of files.
         return kind != "csv" or not pa.types.is_nested(type)
     if kind == "json":
-        return not _has_intervals(type)
+        return not any_in(type, pa.types.is_interval)  # of which JSON has no usual form
     try:  # by a trial, since newer versions of pyarrow write more types
         writer(kind)(pa.table({"column": pa.nulls(1, type)}), io.BytesIO())
     except (pa.ArrowException, OSError):
         return False
     return True
-
-
-def _has_intervals(type: pa.DataType) -> bool:
-    """Whether there are months, days and nanoseconds in a type, for which JSON has no usual form."""
-    return pa.types.is_interval(type) or any(_has_intervals(type.field(at).type) for at in range(type.num_fields))
 
 
 def _either(names: list[str]) -> str:

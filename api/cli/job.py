@@ -14,7 +14,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 
-from .. import QueryError, events
+from .. import QueryError, events, expr
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import EngineError, without_secrets
 from ..events import Windowed
@@ -60,6 +60,7 @@ class Job:
     time: str
     window: str
     agg: list[str]
+    where: str | None
     by: list[str] | None
     every: str | None
     offset: str | None
@@ -146,6 +147,8 @@ class Job:
     def _query(self, data: Any, keys: list[str]) -> Windowed[Any]:
         spec = read_windows(self.window, {name: getattr(self, name) for name in GRID})
         of = events(data, self.time, keys, until=self.until, null_time=cast(Any, self.null_time))
+        if self.where is not None:
+            of = of.where(expr(self.where))
         return of.window(spec).options(combine=cast(Any, self.combine))
 
     @property

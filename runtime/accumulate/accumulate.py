@@ -14,15 +14,13 @@ from ...aggregators.intervals.time_weighted import Lifetimes
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.groups import Groups, assign
-from ..columns.key_codes import code_key, code_numbers, edges, key_column, plain
+from ..columns.key_codes import Coded, code_key, code_numbers, edges, key_column, plain
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
-
-MOSTLY = 8
-"""Partials without an event are left among the others where they are less than one in this many."""
+from ..tuning import MOSTLY_FULL
 
 
 def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *, with_empty: bool = False) -> Partials:
@@ -49,7 +47,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     if not len(rows.ticks):
         return Partials.none(plan)
     lives = None if plan.until is None else lives_of(plan, rows)
-    groups = groups_of(plan, rows, lives)
+    keys = list(map(code_key, rows.keys))
+    groups = groups_of(plan, rows, keys, lives)
     if plan.clips and lives is not None:
         frames: Frames = lifetimes(plan, groups, rows, lives)
     else:
@@ -58,10 +57,14 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
     of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
+    if groups.starts is not None and len(plan.by) == 1 and lives is None:
+        return replace(made, starts=groups.starts)
+    if all(key.count == 1 for key in keys):  # one key, in the order of frames: merged
+        made = replace(made, starts=np.zeros(1, np.intp))
     if groups.counts is not None or (counts := frames.count()).all():
         return made
     made = replace(made, events=counts)
-    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
+    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY_FULL else made.filled()
 
 
 class Rows(NamedTuple):
@@ -135,14 +138,14 @@ def lives_of(plan: Plan, rows: Rows) -> Lives:
     return Lives(ends, plan.axis.frames(ends - 1, rows.ranks)[0])
 
 
-def groups_of(plan: Plan, rows: Rows, lives: Lives | None) -> Groups:
+def groups_of(plan: Plan, rows: Rows, keys: list[Coded], lives: Lives | None) -> Groups:
     """Rows of one key in one frame; interval events of one first and one last frame."""
     codes = [code_numbers(rows.frames, rows.bounds)]
     if lives is not None:
         codes.append(code_numbers(lives.frames))
     return assign(
         codes,
-        list(map(code_key, rows.keys)),
+        keys,
         len(rows.ticks),
         counting=lives is not None or not all(bound.takes_empty_frames for bound in plan.states.values()),
         in_place=lives is None and not any(np.may_share_memory(rows.frames, each) for each in (rows.ticks, rows.ranks)),

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 import pyarrow as pa
 
+from ..partials.partials import Partials
+from ..plan.plan import Plan
+from ..sources.arrow import Reader
 from ..tuning import EVENTS_PER_PARTIAL, MAX_PORTION_ROWS, PORTION_BYTES, PORTION_ROWS
+from .accumulate import accumulate
 
 Portion = TypeVar("Portion", bound=Sized)
+
+
+def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
+    """The number of a reader's events, the number without a time, and their partials.
+
+    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
+    """
+    events, nulls, time = 0, 0, plan.times.name
+
+    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
+        nonlocal events, nulls
+        for batch in read():
+            events += len(batch)
+            nulls += batch.column(time).null_count
+            if not nulls or plan.null_time == "drop":
+                yield batch
+            del batch  # or it would be held while the next one is read
+
+    ranks = itertools.count(number << 24)
+    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
+    return events, nulls, partials
 
 
 def in_portions(
@@ -62,12 +88,13 @@ def in_portions(
 
 
 def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
-    """The bytes of some events.
+    """The bytes of some events, or partials.
 
-    Up to version 22, pyarrow cannot count those of string views, which Polars and DuckDB give; then whole buffers are
-    counted.
+    Whole buffers are counted where these are small, as it takes a hundredth of the time. So they are of string views,
+    which Polars and DuckDB give: up to version 22, pyarrow cannot count others.
     """
+    whole = int(events.get_total_buffer_size())
     try:
-        return int(events.nbytes)
+        return whole if whole < PORTION_BYTES >> 10 else int(events.nbytes)
     except pa.ArrowTypeError:
-        return int(events.get_total_buffer_size())
+        return whole

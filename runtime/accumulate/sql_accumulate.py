@@ -20,9 +20,9 @@ from ...aggregators.errors import EngineError, NullTimeError
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
+from ..frames.windows import Numbering
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows.spec import Numbering
 
 TICKS, FRAME = "ticks", "frame"
 ROWS = "count(*)"

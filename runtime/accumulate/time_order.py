@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
+from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.large import take
-from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
-from ..columns.sorting import differs, stable_order
-from ..plan.plan import Plan
+from ...aggregators.states.large import plain_numbers, take
+from ..columns.key_codes import code_key, encode, key_codes, key_column, normalised, pack, plain, span, subtract
+from ..columns.sorting import dense, differs, few_runs, stable_order
+from ..plan.plan import Plan, with_keys_numbered
+from ..threads import at_once, parts_of
+from ..tuning import MAX_SPARSE
+
+KEYS_ROWS = 1 << 17
+"""Events of whole keys that a thread works on at a time: few enough that threads get equal shares."""
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -47,6 +60,114 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
             ranks -= np.repeat(first, np.diff(np.append(first, len(codes))))
         events = events.append_column(plan.rank, pa.array(ranks))
     return events
+
+
+class WholeKeys:
+    """Events of some keys at a time, sorted, for results that are put beside them: keys come in any order.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    events
+        In any order, with a time each.
+
+    Attributes
+    ----------
+    plan
+        The same of events that have the number of their key.
+    counts
+        How many events each key has.
+    place
+        The place of each event among the sorted ones; None where they are sorted.
+    """
+
+    def __init__(self, plan: Plan, events: pa.Table) -> None:
+        self.plan, rows = with_keys_numbered(plan), len(events)
+        codes, size = key_numbers(plan, events)
+        by_time = time_order(plan, events)
+        codes = codes if by_time is None else codes[by_time]
+        self.counts = np.bincount(codes, minlength=size)
+        self.ends = np.cumsum(self.counts)
+        place = np.empty(rows, np.int64)
+        loops.place_codes(codes, self.ends - self.counts, place)
+        if by_time is not None:
+            place, sorted_by_time = np.empty(rows, np.int64), place
+            place[by_time] = sorted_by_time
+        self.place = None if are_numbers(place) else place
+        self.columns = self._sorted(events.select([name for name in self.plan.columns if name not in self.plan.by]))
+
+    def _sorted(self, events: pa.Table) -> pa.Table:
+        if self.place is None:
+            return events
+        columns = at_once(partial(put_in_place, self.place), events.columns)
+        return pa.table(columns, names=events.schema.names)
+
+    def parts(self) -> Iterator[slice]:
+        """The rows of some keys at a time: about :data:`KEYS_ROWS`."""
+        cuts = self.ends[np.flatnonzero(np.diff(self.ends // KEYS_ROWS, prepend=0))].tolist()
+        for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.columns)])):
+            yield slice(start, end)
+
+    def events(self, rows: slice) -> pa.Table:
+        """The events of some rows: of whole keys."""
+        first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
+        counts = self.counts[first : last + 1]
+        found = self.columns[rows].add_column(0, self.plan.by[0], pa.array(np.repeat(np.arange(len(counts)), counts)))
+        if not self.plan.in_rows:
+            return found
+        ends = np.cumsum(counts)
+        ranks = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        return found.append_column(self.plan.rank, pa.array(ranks))
+
+
+def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
+    """A number below their size for each event's key: equal ones of equal keys, in no order."""
+    columns = [key_column(events, name, plan.input_schema.field(name).type) for name in plan.by]
+    found, size = pack([coded_at_once(column) for column in columns], len(events))
+    return (found, size) if size <= max(MAX_SPARSE, 4 * len(events)) else dense(found)
+
+
+def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
+    """A code from 0 for each value of a key column, in no order, and how many there are: text by several threads."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    parts = parts_of(len(column))
+    if not text or len(parts) < 2 or few_runs(column) is not None:
+        found = code_key(column)
+        return subtract(found.codes, found.least), found.count
+    coded = at_once(lambda rows: column[rows].dictionary_encode(null_encoding="encode"), parts)
+    values = pa.concat_arrays([each.dictionary for each in coded]).dictionary_encode(null_encoding="encode")
+    cuts = np.cumsum([len(each.dictionary) for each in coded])[:-1]
+    numbers = np.split(values.indices.to_numpy(), cuts)
+    codes = [own[each.indices.to_numpy()] for own, each in zip(numbers, coded, strict=True)]
+    return np.concatenate(codes), len(values.dictionary)
+
+
+def time_order(plan: Plan, events: pa.Table) -> Index | None:
+    """The stable order of events by time and ties; None: as they are."""
+    types = plan.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties)}
+    ticks = plan.times.ticks(columns[plan.time])
+    if not plan.ties and ascends(ticks):
+        return None
+    ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
+    times, size = pack([span(ticks), *ties], len(events))
+    return None if ascends(times) else stable_order(times, size)
+
+
+def put_in_place(place: Ints, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column whose values are at other places."""
+    numbers = plain_numbers(column)
+    if numbers is None:
+        order = np.empty(len(place), np.int64)
+        order[place] = np.arange(len(place))
+        return take(column, pa.array(order))
+    found, null = np.empty_like(numbers), None
+    found[place] = numbers
+    if column.null_count:
+        null = np.empty(len(found), bool)
+        null[place] = column.is_null().to_numpy()
+    return pa.array(found, mask=null).view(column.type)
 
 
 def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:

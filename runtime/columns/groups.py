@@ -18,12 +18,9 @@ from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
-from ..tuning import FEW_PLACES, KEY_TILE_ROWS, MAX_PLACES, MAX_SPARSE, MIN_SORTED_RUN, ROWS_PER_GROUP
+from ..tuning import FEW_PLACES, KEY_TILE_ROWS, MAX_PLACES, MAX_SPARSE, MIN_SORTED_RUN, ORDER_SAMPLE, ROWS_PER_GROUP
 from .key_codes import MAX_PACKED, Coded, codes_of_tile, pack, packed, subtract
 from .sorting import differs, groups_by_runs, groups_by_sorting, stable_order
-
-SAMPLE = 1 << 12
-"""Rows that are looked at for the order of rows."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +37,16 @@ class Groups:
         The number of rows of each group; None where unknown: groups may then be empty.
     values
         The groups' values of each column.
+    starts
+        The first group of each value of the first column, where each row is a group, sorted by the columns as they
+        are given; None where that is not known.
     """
 
     index: Index
     size: int
     counts: Ints | None
     values: list[Any]
+    starts: Index | None = None
 
 
 def assign(
@@ -115,11 +116,14 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
+    if len(columns) == 2 and (starts := starts_if_sorted(columns[0].codes, columns[1].codes)) is not None:
+        values = [each.values_of_rows() for each in columns]  # each row is a group
+        # The codes of numbers are in their order.
+        return Groups(numbers(rows), rows, ones(rows), values, None if columns[0].of_rows is None else starts)
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
-    if rises(codes):  # each row is a group
-        index = first = numbers(rows)
-        counts, found = ones(rows), codes
-    elif ascends(codes):
+    if rises(codes):
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
+    if ascends(codes):
         new = differs(codes)
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)
         counts, found = np.diff(first, append=rows), codes[first]
@@ -130,6 +134,15 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     else:  # codes were made dense to be packed
         values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)
+
+
+def starts_if_sorted(first: NDArray[Any], second: NDArray[Any]) -> Index | None:
+    """Where the values of the first column begin, if rows are sorted by two columns and all differ; else None."""
+    fresh = differs(first)
+    starts = np.flatnonzero(fresh)
+    if not rises(first[starts]):
+        return None
+    return starts if (fresh[1:] | (second[1:] > second[:-1])).all() else None
 
 
 class SortedGroups(NamedTuple):
@@ -169,7 +182,7 @@ def sorted_groups(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> 
 
 def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
     """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
-    some = min(SAMPLE, len(frames[0].codes))
+    some = min(ORDER_SAMPLE, len(frames[0].codes))
     first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
     return ascends(first) and not ascends(key)
 

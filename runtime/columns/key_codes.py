@@ -21,6 +21,7 @@ from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ...aggregators.states.large import has_room, large
 from ...aggregators.states.large import one_array as one_array
+from ...aggregators.states.nested import any_in
 from ..tuning import KEY_TILE_ROWS, MAX_SPARSE, RUNS_SAMPLE
 from .sorting import dense, few_runs
 
@@ -128,20 +129,14 @@ def normalised(column: pa.Array) -> pa.Array:
     """A key column with one zero and one NaN, and its codes where it has categories."""
     if isinstance(column, pa.ExtensionArray):
         return column.storage
-    if pa.types.is_struct(column.type):
-        return _struct_of(column, map(normalised, fields_of(column))) if _has_floats(column.type) else column
+    if pa.types.is_struct(column.type) and any_in(column.type, pa.types.is_floating):
+        return _struct_of(column, map(normalised, fields_of(column)))
     if not pa.types.is_floating(column.type):
         return column
     if pa.types.is_float16(column.type):
         return normalised(column.cast(pa.float32())).cast(column.type)
     zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
     return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
-
-
-def _has_floats(type: pa.DataType) -> bool:
-    if pa.types.is_struct(type):
-        return any(_has_floats(field.type) for field in type)
-    return bool(pa.types.is_floating(type))
 
 
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
@@ -183,7 +178,8 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
     limit = max(MAX_SPARSE, 4 * len(numbers))
     greatest = int(numbers.view(f"u{numbers.dtype.itemsize}").max())  # a negative number is a great one here
     if greatest < min(limit, 1 << 8 * numbers.dtype.itemsize - 1):
-        return numbers, 0, greatest + 1
+        least = int(numbers.min()) if numbers[0] == numbers[-1] == greatest else 0  # one number, maybe
+        return numbers, least, greatest - least + 1
     least, greatest = edges(numbers)
     return (numbers, least, greatest - least + 1) if greatest - least < limit else None
 

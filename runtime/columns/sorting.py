@@ -12,10 +12,7 @@ import pyarrow.compute as pc
 from ...aggregators import loops
 from ...aggregators.ranges.ordering import order_of_groups as counted_order
 from ...aggregators.states.arrays import Bools, Index, Ints
-from ..tuning import LONG_RUN_OF_TEXT, MAX_COUNTED, MIN_SORTED_RUN, RUNS_SAMPLE
-
-MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
-"""Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
+from ..tuning import LONG_RUN_OF_TEXT, MAX_COUNTED, MAX_RADIX_CODES, MIN_RADIX_ROWS, MIN_SORTED_RUN, RUNS_SAMPLE
 
 
 def differs(*columns: Ints) -> Bools:
@@ -54,7 +51,7 @@ def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
     runs = 1 + np.count_nonzero(both[1:] < both[:-1])
     if runs * MIN_SORTED_RUN <= len(codes):
         both.sort(kind="stable")
-    elif len(codes) >= MIN_RADIX and size <= MAX_RADIX:
+    elif len(codes) >= MIN_RADIX_ROWS and size <= MAX_RADIX_CODES:
         loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
     else:
         both.sort()

@@ -1,4 +1,4 @@
-"""For which keys, from when to when, windows without an event are given."""
+"""The keys, with the period of time, for which windows without an event are given."""
 
 from __future__ import annotations
 

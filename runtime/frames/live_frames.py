@@ -27,7 +27,7 @@ class LiveFrames(NamedTuple):
 
 
 def changed(first: Ints, last: Ints, key: Ints) -> Ints:
-    """The windows whose events are not those of the window before; each row is in a run of windows.
+    """Indices of windows whose events differ from those of the window before; each row is in a run of windows.
 
     ``first`` and ``last`` bound the run of each row, and ``key`` is the key of each window.
     """

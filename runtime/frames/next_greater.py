@@ -70,7 +70,7 @@ def first_above(values: Values, starts: Ints, margin: float) -> Ints:
 
 
 def ends_of(starts: Ints, rows: int) -> Ints:
-    """For each row the row past the last of its key."""
+    """For each row, one past the last row of its key."""
     bounds = np.append(starts, rows)
     return np.repeat(bounds[1:], np.diff(bounds))
 
@@ -89,7 +89,7 @@ def above(later: Values, earlier: Values, margin: float) -> Bools:
 
 
 def chain(following: Ints, starts: Ints, begin: Ints | None = None) -> Bools:
-    """The rows reached from some rows by going on to the following row, and on from there.
+    """The rows reached from some rows by following links, link after link.
 
     By pointer doubling (J. C. Wyllie, "The complexity of parallel computations", 1979): O(n log n) work in O(log n)
     whole-array steps.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import pack, span
+from ..columns.key_codes import MAX_PACKED, edges, pack, span
 from ..columns.sorting import differs
 
 
@@ -21,6 +21,19 @@ class WindowIds(NamedTuple):
 
     first: Ints
     last: Ints
+
+
+class GivenRows(NamedTuple):
+    """The rows of another table that windows are for, by key: the number of each, and how many each key has."""
+
+    number: Ints
+    counts: Ints
+
+    def part(self, keys: slice) -> GivenRows:
+        """The rows of some keys, which are not all of them."""
+        before = int(self.counts[: keys.start].sum())
+        counts = self.counts[keys]
+        return GivenRows(self.number[before : before + int(counts.sum())], counts)
 
 
 def of_column(name: str) -> str:
@@ -91,6 +104,8 @@ class PartialsView:
         Which rows are in any window of this kind; None: all.
     ids
         The windows of each row, where they are known already.
+    given
+        The rows that windows are for, where these are of another table, by key.
     """
 
     frames: Ints
@@ -100,10 +115,12 @@ class PartialsView:
     within: tuple[int, int] | None = None
     inside: Bools | None = None
     ids: WindowIds | None = None
+    given: GivenRows | None = None
 
     def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
         """The view of some keys, and the rows of these, or some rows of one key."""
-        return self._of(rows, (self.starts[keys] - rows.start).clip(0), (key[keys] for key in self.keys), within)
+        part = self._of(rows, (self.starts[keys] - rows.start).clip(0), (key[keys] for key in self.keys), within)
+        return part if self.given is None else replace(part, given=self.given.part(keys))
 
     def only(self, rows: Ints) -> PartialsView:
         """The view of some rows, in their order."""
@@ -135,22 +152,43 @@ class PartialsView:
     @cached_property
     def key(self) -> Ints:
         """The number of each row's key."""
-        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts)
+        return self.of_keys(np.arange(len(self.starts)))
+
+    def of_keys(self, each: Ints) -> Ints:
+        """What each key has, for each row."""
+        return np.repeat(each, self.ends - self.starts)
 
     def locate(self, keys: Ints, positions: Ints, of: Ints | None = None) -> Ints:
         """The first row of each key (by number) whose frame, or other ascending number, is not below a position."""
+        found = self._places if of is None else places_of(self.key, len(self.starts), of)
+        if found is not None:
+            packed, least, size = found
+            wanted = keys * size + (positions - least).clip(0, size - 1)
+            rows: Ints = np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            return rows
         rows = self.frames if of is None else of
         numbers, size = span(np.concatenate([rows, positions]))
-        packed, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
-        return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
+        together, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
+        return np.searchsorted(together[: len(rows)], together[len(rows) :], side="left").astype(np.int64)
+
+    @cached_property
+    def _places(self) -> tuple[Ints, int, int] | None:
+        return places_of(self.key, len(self.starts), self.frames)
 
     def from_place(self, place: Ints) -> Bools:
-        """Which rows stand in their key at a place or after it, and the last one of each key in any case."""
+        """Mask of the rows from a place in their key on, and of each key's last row in any case."""
         first = np.minimum(self.starts + place.clip(0), self.ends - 1)
         found: Bools = np.arange(len(self.frames)) >= first[self.key]
         return found
 
     def first_of(self, mask: Bools) -> Ints:
-        """The first of some rows of each key; the row after its last one where it has none."""
+        """For each key the first row that a mask has; one past the key's last row if it has none."""
         rows = np.where(mask, np.arange(len(mask)), np.iinfo(np.int64).max)
         return np.minimum(np.minimum.reduceat(rows, self.starts), self.ends)
+
+
+def places_of(key: Ints, keys: int, numbers: Ints) -> tuple[Ints, int, int] | None:
+    """Keys and numbers packed as one; the least number, and how many there may be with one above; None: no room."""
+    least, greatest = edges(numbers) if len(numbers) else (0, 0)
+    size = greatest - least + 2
+    return None if size * max(keys, 1) > MAX_PACKED else (key * size + (numbers - least), least, size)

@@ -17,32 +17,27 @@ from ...aggregators.intervals.time_weighted import OverLifetimes
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
-from ..sliding.slide import Choice
+from ..tuning import MAX_COPIES
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
 CoverWay = Literal["deduct", "tree", "copies"]
 
-MAX_COPIES = 1 << 20
-"""The most copies of states that are made at a time."""
 
-
-def choose(plan: Plan, output: str, number: int) -> Choice[CoverWay]:
-    """How an output is computed over one kind of windows of a coverage, by its number on the axis."""
+def way_in_words(plan: Plan, output: str, number: int) -> str:
+    """How an output is computed over one kind of windows of a coverage, by its number on the axis, and why."""
     bound = plan.states[output]
     way, why = way_of(bound), bound.deducts[1]
     if plan.until is None:
         cost = "2" if way == "deduct" else "O(log n)"
-        words = f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
-    elif bound.spec.of_lifetimes:
-        words = "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
-    else:
-        words = {
-            "deduct": f"covers by deduct (2 element operations a window, however long events live): {why}",
-            "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
-            "copies": "covers by copies (an element operation for each window of each event): order matters",
-        }[way]
-    return Choice(way, words)
+        return f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
+    if bound.spec.of_lifetimes:
+        return "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
+    return {
+        "deduct": f"covers by deduct (2 element operations a window, however long events live): {why}",
+        "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
+        "copies": "covers by copies (an element operation for each window of each event): order matters",
+    }[way]
 
 
 def way_of(operation: BoundAggregate) -> CoverWay:

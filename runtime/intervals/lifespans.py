@@ -14,9 +14,9 @@ from ...aggregators.states.arrays import Ints
 from ..frames.live_frames import LiveFrames, changed
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
+from ..frames.windows import Windows
 from ..sliding.slide import slide
-from ..windows.spec import Windows
-from .coverage import CoverWay, cover, over_frames
+from .coverage import cover, over_frames
 
 
 class Lifespans(NamedTuple):
@@ -63,14 +63,14 @@ def _runs(ranges: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     return np.where(some, places[first], 1), np.where(some, places[last], 0)
 
 
-def states_of_lifespans(bound: BoundAggregate, states: State, spans: Lifespans, whole: bool, way: CoverWay) -> State:
+def states_of_lifespans(bound: BoundAggregate, states: State, spans: Lifespans, whole: bool) -> State:
     """The state of each window: of all events that live in it, or of their lives as far as they are in it.
 
-    ``whole`` says that events live all through every frame they are in, ``way`` how whole events cover windows.
+    ``whole`` says that events live all through every frame they are in.
     """
     operation = lifetimes_of(bound)
     if operation is None:
-        return cover(bound, states, spans.first, spans.last, len(spans.ranges.row), way)
+        return cover(bound, states, spans.first, spans.last, len(spans.ranges.row))
     alive = spans.alive
     assert alive.ticks is not None
     if whole:

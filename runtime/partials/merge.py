@@ -43,7 +43,7 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     chunks = table.column(0).num_chunks
     if chunks > 1 and chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
         table = table.combine_chunks()
-    columns = [one_array(table.column(name)) for name in plan.keys]
+    columns = [one_array(column) for column in table.columns[: len(plan.by)]]
     keys = list(map(code_ordered, columns))
     names = [FRAME] if plan.until is None else [FRAME, UNTIL]
     numbers = [one_array(table.column(name)).to_numpy() for name in names]
@@ -137,8 +137,8 @@ def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
     ranks = [each.to_numpy() for each in table.column(BATCH_RANK).chunks if len(each)]  # as one they would be copied
-    edges = np.array([each[at] for each in ranks for at in (0, -1)])
-    if ascends(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
+    edges = [int(each[at]) for each in ranks for at in (0, -1)]
+    if edges == sorted(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
         return table
     return take_rows(table, np.argsort(np.concatenate(ranks), kind="stable"))
 

@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import CompensatedField, Field
-from ...aggregators.states.large import fitting
+from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.ragged import leaves
 from ..columns.key_codes import key_codes, one_array
@@ -84,11 +85,13 @@ class Partials:
         found = []
         with_own = [each for each in plan.axis.windows if each.fill is not None or each.given]
         types = [plan.partials_schema.field(name).type for name in plan.keys] if with_own else []
-        for windows in with_own:
+        for at, windows in enumerate(with_own):
+            if plan.axis.alike and at and windows.same_rows(with_own[0]):
+                continue
             if (keys := windows.keys_of_their_own(types)) is None:
                 continue
             first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
-            frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
+            frame = windows.before_all if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
             keys = [key.take(pa.array(first)) for key in keys]
             found.append(cls.without_events(plan, keys, np.full(len(first), frame)))
         return found
@@ -98,7 +101,12 @@ class Partials:
 
     def filled(self) -> Partials:
         """The partials that have an event."""
-        return self if self.events is None else Partials(self.plan, self.table.filter(pa.array(self.events > 0)))
+        if self.events is None:
+            return self
+        kept = self.events > 0
+        if self.starts is not None:
+            return replace(self, events=None).where(kept)
+        return Partials(self.plan, self.table.filter(pa.array(kept)))
 
     def where(self, kept: Bools) -> Partials:
         """Some of merged partials, which are merged as they are."""
@@ -121,6 +129,14 @@ class Partials:
     def keys(self) -> list[pa.Array]:
         """The key columns, a value a row."""
         return list(map(self.column, self.plan.keys))
+
+    def keys_at(self, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
+        """The key columns of some rows."""
+        columns = [one_array(self.table.column(at)) for at in range(len(self.plan.by))]
+        if (run := run_of(rows)) is not None:
+            return [column[run] for column in columns]
+        taken = pa.array(rows)
+        return [take(column, taken) for column in columns]
 
     @property
     def frames(self) -> Ints:

@@ -6,6 +6,7 @@ A query that is wrong raises here, before anything runs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -21,9 +22,10 @@ from ..columns.field_types import require_taken, type_of_values
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
-from ..windows.spec import Spec, Windows
+from ..frames.windows import Windows, WindowSpec
+from .cells import Cell, bound_cell, parts_of
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
-from .plan import Axis, Plan, named_states, partials_schema
+from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT, ROW = "window", "at", "#row"
@@ -36,7 +38,9 @@ ONE_FOR_EACH = (
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
-def check_durations(events: pa.Schema, time: str, windows: Sequence[Spec], longest: Duration | None = None) -> None:
+def check_durations(
+    events: pa.Schema, time: str, windows: Sequence[WindowSpec], longest: Duration | None = None
+) -> None:
     """DurationError where a duration does not fit the time; what else is wrong :func:`bind` says, of a whole query."""
     try:
         times = TimeColumn(time, type_of(events, time, "time="))
@@ -55,7 +59,7 @@ def bind(
     *,
     time: str,
     by: Sequence[str],
-    window: Spec | Sequence[Spec],
+    window: WindowSpec | Sequence[WindowSpec],
     outputs: Mapping[str, Operation],
     until: str | None = None,
     longest: Duration | None = None,
@@ -78,7 +82,12 @@ def bind(
         If an operation breaks its contract in a trial.
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
-    specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
+    given = [window] if isinstance(window, WindowSpec) else list(window)
+    columns, of_columns = outputs, dict[str, Cell]()
+    if beside is not None:
+        check_new(columns, beside)
+        outputs, of_columns = parts_of(columns, given)
+    specs, over = windows_of(given, outputs)
     windows = [spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs]
     check_intervals(specs, until)
     ends = end_column(events, until, times)
@@ -87,13 +96,22 @@ def bind(
     if beside is None:
         check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     else:
-        check_beside(outputs, over, windows, [key.type for key in keys], beside)
-    bound = {
-        name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
-        for name, each in outputs.items()
-    }
+        check_beside(windows, [key.type for key in keys])
+        if windows[0].one_for_each == "step":
+            check_names(list(columns), by, (), True)
+
+    def bind_output(name: str, each: Operation) -> BoundAggregate:
+        types = types_in(events, f"{name}={each!r}", each.columns)
+        return BoundAggregate(name, each.at_times(times.duration), types)
+
+    bound = {name: bind_output(name, each) for name, each in outputs.items()}
+    check_filled(bound, windows, beside is not None)
     for each in bound.values():
         try_laws(each)
+    numbers = {spec: number for number, spec in enumerate(specs)}
+    cells = {
+        name: bound_cell(of, numbers, partial(bind_output, name, columns[name])) for name, of in of_columns.items()
+    }
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(
@@ -119,11 +137,12 @@ def bind(
         longest=most,
         outputs=bound,
         over=over,
+        cells=cells,
         samples={name: each.name for name, each in samples.items()},
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
         partials_schema=partials_schema(stored, named_states(window_inputs, bound), ends is not None),
-        result_schema=result_schema(keys, axis, times, bound, flat=flat),
+        result_schema=result_schema(keys, axis, times, columns_computed(bound, cells), flat=flat),
     )
 
 
@@ -177,6 +196,34 @@ def check_lifetimes(
         )
 
 
+def type_of_output(operation: BoundAggregate) -> pa.DataType:
+    """The type of an output in a result: of a line between values a double."""
+    return pa.float64() if operation.spec.filling == "linear" else operation.result
+
+
+def check_filled(outputs: Mapping[str, BoundAggregate], windows: Sequence[Windows], beside: bool) -> None:
+    """QueryError where an output is filled (``.filled``) that cannot be, or that has no windows without an event."""
+    for name, operation in outputs.items():
+        spec, kind = operation.spec, operation.result
+        if spec.has_inner_filling:
+            raise QueryError(f"{name}={spec!r} has .filled(...) inside; expected it on the whole output")
+        if spec.filling is None:
+            continue
+        said = f"{name}={spec!r} is filled, and"
+        if beside:
+            raise QueryError(f"{said} with_columns() gives rows, and no windows one by one; expected .aggregate(...)")
+        if len(windows) > 1:
+            raise QueryError(f"{said} there are {len(windows)} kinds of windows; expected a query for each")
+        if not windows[0].emits_empty:
+            raise QueryError(
+                f"{said} windows without an event are left out; expected some with empty='emit', such as "
+                "ff.tumbling('1 minute', empty='emit')"
+            )
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if spec.filling == "linear" and not number:
+            raise QueryError(f"{said} there is no line between values of type {kind}; expected .filled('last')")
+
+
 def check_filling(axis: Axis) -> None:
     """QueryError where windows are to be filled, and none is there."""
     fill = axis.windows[0].fill if axis.windows else None
@@ -214,14 +261,17 @@ def result_schema(
 
     Beside events it has the outputs; beside labels these, and the number of each one's label before them.
     """
-    values = [pa.field(name, operation.result) for name, operation in outputs.items()]
+    values = [pa.field(name, type_of_output(operation)) for name, operation in outputs.items()]
+    columns = [pa.field(key.name, values_type(key.type)) for key in keys]
+    if axis.beside == "step":
+        return pa.schema([*columns, pa.field(AT, times.bound_type), *values])
     if axis.beside is not None:
         rows = [pa.field(own_name(ROW, outputs), pa.int64(), False)] if axis.beside == "label" else []
         return pa.schema([*rows, *values])
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     return pa.schema(
         [
-            *(pa.field(key.name, values_type(key.type)) for key in keys),
+            *columns,
             *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]),
             *([pa.field(AT, times.bound_type)] if axis.stamped else []),
             *values,
@@ -254,7 +304,7 @@ def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> l
     return [pa.field(name, type_of(events, name, "by=")) for name in by]
 
 
-def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
+def check_intervals(specs: Sequence[WindowSpec], until: str | None) -> None:
     """QueryError unless the windows are for events as they are: with or without an end."""
     for spec in specs:
         if until is None and spec.intervals == "only":
@@ -284,20 +334,17 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
             )
 
 
-def check_beside(
-    outputs: Mapping[str, Operation],
-    over: Mapping[str, Sequence[int]],
-    windows: Sequence[Windows],
-    keys: list[pa.DataType],
-    beside: Sequence[str],
-) -> None:
-    """QueryError unless each row of the events, or of another table, has one value of each output, of a new name."""
-    for name, numbers in over.items():
-        if len(numbers) > 1:
-            raise QueryError(
-                f"with_columns({name}={outputs[name]!r}) is over {len(numbers)} kinds of windows, which give an event "
-                f"as many values; expected one kind, or an output for each: {outputs[name]!r}.over(...)"
-            )
+def check_new(outputs: Mapping[str, Operation], beside: Sequence[str]) -> None:
+    """ColumnError or QueryError unless outputs have names that rows do not have yet, each of which is of one column."""
+    for name in beside:
+        if list(beside).count(name) > 1:
+            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
+        if name in outputs:
+            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
+
+
+def check_beside(windows: Sequence[Windows], keys: list[pa.DataType]) -> None:
+    """QueryError unless each row of the events, or of another table, has one window of each kind."""
     for each in windows:
         if each.one_for_each is None or (each.one_for_each == "label" and each.keys_of_their_own(keys) is None):
             why = "which every key has; expected the key columns of their table (by=)"
@@ -309,21 +356,16 @@ def check_beside(
                 f"with_columns() is asked for {windows[0].named} and for {each.named}, which are not of the same rows; "
                 "expected a query for each"
             )
-    for name in beside:
-        if list(beside).count(name) > 1:
-            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
-        if name in outputs:
-            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
 
 
 def windows_of(
-    windows: Sequence[Spec], outputs: Mapping[str, Operation]
-) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
+    windows: Sequence[WindowSpec], outputs: Mapping[str, Operation]
+) -> tuple[list[WindowSpec], dict[str, tuple[int, ...]]]:
     """All windows of a query, and which of them each output is over: its own, or those of the query.
 
     Without outputs the windows are those of the query, for an explanation.
     """
-    specs: dict[Spec, int] = {}
+    specs: dict[WindowSpec, int] = {}
     for spec in () if outputs else windows:
         require_plain(spec)
         specs.setdefault(spec, len(specs))
@@ -333,9 +375,12 @@ def windows_of(
     for name, operation in outputs.items():
         require_output(name, operation)
         if operation.has_inner_windows:
-            raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
+            raise QueryError(
+                f"{name}={operation!r} has .over(...) inside; expected it on the whole output, or .with_columns(...), "
+                "where one row has several windows"
+            )
         for spec in operation.windows or windows:
-            if not isinstance(spec, Spec):
+            if not isinstance(spec, WindowSpec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
                 raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
             require_plain(spec)
@@ -361,7 +406,7 @@ def require_output(name: str, operation: object) -> None:
     raise QueryError(f"the output {name!r} is {found}; expected an aggregate operation{hint}")
 
 
-def require_plain(spec: Spec) -> None:
+def require_plain(spec: WindowSpec) -> None:
     """QueryError where an argument of windows is something that cannot be compared, such as an expression."""
     try:
         hash(spec)
@@ -376,12 +421,14 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
     if not isinstance(name, str):
         raise QueryError(f"{argument} names {name!r}; expected the name of a column")
-    if events.get_field_index(name) < 0:
+    if (at := events.get_field_index(name)) < 0:
         found = events.names.count(name)
         many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
         parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    require_taken(events, [name], argument)
-    return type_of_values(events.field(name))
+    column = events.field(at)
+    if column.metadata:
+        require_taken(events, [name], argument)
+    return type_of_values(column)

@@ -12,9 +12,8 @@ from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import normalised, plain_type
 from ..columns.key_types import Unfit, of_one_type, one_type
 from ..frames.filling import Fill
+from ..frames.windows import Windows
 from ..sources.arrow import Source
-from ..windows.from_table import Anchored
-from ..windows.spec import Windows
 
 ONE_TYPE = "expected one type"
 
@@ -55,10 +54,10 @@ def given_keys(
     ColumnError
         If the table lacks a key.
     """
-    if isinstance(windows, Anchored) and windows.keys:
-        if len(names) != len(windows.keys):
-            raise QueryError(f"the anchors have {len(windows.keys)} keys and the events {len(names)}; expected as many")
-        return [of_anchors(*each) for each in zip(windows.key_names, windows.keys, names, strict=True)]
+    if anchored := windows.anchor_keys:
+        if len(names) != len(anchored):
+            raise QueryError(f"the anchors have {len(anchored)} keys and the events {len(names)}; expected as many")
+        return [of_anchors(*key, name) for key, name in zip(anchored, names, strict=True)]
     if windows.fill is None:
         return None
     for wrong, what in ((several, "several kinds of windows in one pass"), (intervals, "interval events (until=)")):
@@ -121,11 +120,9 @@ def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequenc
         keys = tuple(
             normalised(of_one_type(key.column, type, key.named)) for key, type in zip(given, types, strict=True)
         )
-    if isinstance(windows, Anchored):
-        return windows if keys is None else replace(windows, keys=keys)
     fill: Fill | None = windows.fill
     if fill is None:
-        return windows
+        return windows if keys is None else windows.with_anchor_keys(keys)
     if keys is None and not types and fill.first is not None and fill.last is not None:
         keys = ()
     return replace(windows, fill=replace(fill, keys=keys, given=None))

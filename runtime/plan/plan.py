@@ -25,7 +25,8 @@ from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
-from ..windows.spec import Windows
+from ..frames.windows import Windows
+from .cells import Cell, Taken
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
@@ -38,30 +39,41 @@ class Axis:
 
     With several kinds of windows, frames are cut wherever any kind cuts them: the number of a shared frame is the sum
     of the numbers of each kind, which changes exactly where one of these does, because none ever falls. Each kind finds
-    its own frames by the first event of every partial.
+    its own frames by the first event of every partial. Where all kinds cut the same frames, these are as they are.
     """
 
     windows: tuple[Windows, ...]
     intervals: bool = False
     in_order: bool = False
-    beside: Literal["event", "label"] | None = None
-    """What results are beside, row by row: the events, or the table that windows are from; None: rows of their own."""
+    beside: Literal["event", "label", "step"] | None = None
+    """What results are beside, row by row: the events, the table that windows are from, or steps of time for each key.
+
+    None: rows of their own."""
 
     @property
     def each_row(self) -> bool:
         """Whether every row is a frame: interval events overlap, and may have to be combined in their order."""
         return self.intervals and self.in_order
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """What frames are cut from: ``"rows"`` if any windows are counted in rows, else ``"time"``."""
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property
+    def alike(self) -> bool:
+        """Whether all kinds have the frames of the first one; if results have rows of their own, only if it is alone.
+
+        Streams give such results, and have stored partials by the sum of frames.
+        """
+        others = self.windows[1:]
+        return not others or (self.beside is not None and all(map(self.windows[0].cuts_as, others)))
+
+    @cached_property
     def window_inputs(self) -> tuple[str, ...]:
         """What the windows need of every partial."""
         window_inputs = {name for each in self.windows for name in each.window_inputs}
-        if len(self.windows) > 1:
+        if not self.alike:
             window_inputs |= {"first", *(["rank"] if self.unit == "rows" else [])}
         if self.intervals:
             window_inputs |= {"first", "until"}
@@ -116,6 +128,10 @@ class Axis:
             return ranks, None
         frames, inside = self.windows[0].frames(ticks, ranks)
         for each in self.windows[1:]:
+            if self.alike:  # which only looks whether windows leave the range of their bounds
+                some = np.array(edges(ticks) if len(ticks) else [], np.int64)
+                each.frames(some, None if ranks is None else ranks[: len(some)])
+                continue
             more, also = each.frames(ticks, ranks)
             if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= 1 << 62:
                 raise ColumnError(
@@ -128,14 +144,14 @@ class Axis:
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""
-        return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+        return self.windows[0].frames_unchecked(ticks) if self.alike else self.frames(ticks, None)[0]
 
     def views(self, view: PartialsView) -> list[PartialsView]:
         """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
         if self.intervals:
             return [view for _ in self.windows]
-        views = [view]
-        if len(self.windows) > 1 or self.beside == "event":
+        views = [view for _ in self.windows]
+        if not self.alike or (len(self.windows) == 1 and self.beside == "event"):
             inputs = view.window_inputs
             # Where a single kind has no use for them, its frames are ticks, or row numbers.
             ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
@@ -149,7 +165,13 @@ class Axis:
                     else:
                         frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
-        return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
+        for at, (each, own) in enumerate(zip(self.windows, views, strict=True)):
+            if at and self.alike and each.same_rows(self.windows[0]):
+                views[at] = views[0]  # the same one, which all of them look into
+            else:
+                ids, given = each.window_ids(own), each.rows_given(own)
+                views[at] = own if ids is None and given is None else replace(own, ids=ids, given=given)
+        return views
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
@@ -159,9 +181,11 @@ class Axis:
         else:  # partials that are in no window of this kind must not be in the midst of one
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
-        if view.within is not None and windows.frame_span is not None:
-            own = view.frames[found.row]
-            found = found.where(np.flatnonzero((own >= view.within[0]) & (own <= view.within[1])))
+        if view.within is not None and windows.frame_span is not None:  # of one key: windows are in the order of frames
+            assert isinstance(found, Ranges)
+            first, last = view.within
+            own = np.searchsorted(view.frames, first), np.searchsorted(view.frames, last, side="right")
+            found = found.where(slice(*np.searchsorted(found.row, own)))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
@@ -190,6 +214,8 @@ class Plan:
         The longest life of interval events, in ticks; None for any length.
     over
         The windows of each output, by their numbers on the axis.
+    cells
+        What each column beside rows is made of; nothing where results have rows of their own, with a column an output.
     samples
         For each output over windows with ``min_samples``, the window input that counts its events.
     input_schema, partials_schema, result_schema
@@ -205,6 +231,7 @@ class Plan:
     longest: int | None
     outputs: dict[str, BoundAggregate]
     over: dict[str, tuple[int, ...]]
+    cells: dict[str, Cell]
     samples: dict[str, str]
     null_time: str
     input_schema: pa.Schema
@@ -222,10 +249,15 @@ class Plan:
         names: list[str] = self.input_schema.names
         return names[:-1] if self.in_rows else names
 
+    @cached_property
+    def columns_computed(self) -> dict[str, BoundAggregate]:
+        """What computes each column of a result, but those of keys and windows."""
+        return columns_computed(self.outputs, self.cells)
+
     @property
     def result_keys(self) -> tuple[str, ...]:
         """The key columns of a result, its first ones: none where it is beside rows that have them."""
-        return self.by if self.axis.beside is None else ()
+        return self.by if self.axis.beside in (None, "step") else ()
 
     @property
     def rank(self) -> str:
@@ -248,6 +280,11 @@ class Plan:
         at = self.input_schema.get_field_index(self.by[number])
         type = None if at < 0 else self.input_schema.field(at).type
         return take(type.values, column) if isinstance(type, Categories) else column
+
+    @cached_property
+    def only_library_code(self) -> bool:
+        """Whether no function of a user's is called, which may not be fit for several threads."""
+        return all(is_library_code(bound.operation) for bound in self.columns_computed.values())
 
     @cached_property
     def states(self) -> dict[str, BoundAggregate]:
@@ -286,6 +323,11 @@ class Plan:
         return None if lasting is None else f"{lasting.spec!r} is of how long they last"
 
     @property
+    def filled(self) -> dict[str, str]:
+        """How outputs are filled, by the names of those that are."""
+        return {name: bound.spec.filling for name, bound in self.outputs.items() if bound.spec.filling is not None}
+
+    @property
     def in_rows(self) -> bool:
         """Whether the events must come with their row numbers in :attr:`rank`, sorted by key and row."""
         return self.axis.unit == "rows"
@@ -294,6 +336,12 @@ class Plan:
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
+
+
+def columns_computed(outputs: dict[str, BoundAggregate], cells: Mapping[str, Cell]) -> dict[str, BoundAggregate]:
+    """What computes each column of a result, but those of keys and windows."""
+    made = {name: outputs[of.output] if isinstance(of, Taken) else of.operation for name, of in cells.items()}
+    return made or outputs
 
 
 def in_this_process(plan: Plan) -> Plan:
@@ -323,7 +371,7 @@ def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:
-    """What must not change while states are used that are kept: in a checkpoint, or at rest."""
+    """What must be the same whenever states are used that are kept, in a checkpoint or at rest, as text."""
     states = {
         name: {key: [str(each) for each in kind.planes.values()] for key, kind in bound.fields.items()}
         for name, bound in plan.states.items()
@@ -349,6 +397,15 @@ def with_key(plan: Plan, name: str) -> Plan:
         partials_schema=plan.partials_schema.insert(place, field),
         result_schema=plan.result_schema.insert(place, field),
     )
+
+
+def with_keys_numbered(plan: Plan) -> Plan:
+    """A plan of the same events, sorted and with the number of each one's key in the place of keys and ties."""
+    kept = [field for field in plan.input_schema if field.name in plan.inputs]
+    key = pa.field(own_name("#key", plan.input_schema.names), pa.int64())
+    schema = pa.schema([key, *kept, *([plan.input_schema.field(plan.rank)] if plan.in_rows else [])])
+    states = partials_schema([key], plan.states, plan.until is not None)
+    return replace(plan, by=(key.name,), ties=(), input_schema=schema, partials_schema=states)
 
 
 def named_states(

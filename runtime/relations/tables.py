@@ -16,16 +16,17 @@ from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
+from ..expressions.in_arrow import in_arrow
+from ..expressions.text import Expr, expr
+from ..frames.windows import WithValidity
 from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
-from ..windows.spec import WithValidity
 from .distinct import distinct
 from .join_spec import JoinSpec
 from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
-from .sql_text import expression
 
 
 class Lazy:
@@ -78,10 +79,12 @@ class TableOperators:
         return data.table
 
     def condition(self, condition: Any) -> Any:
-        return expression(condition) if isinstance(condition, str) else condition
+        return expr(condition) if isinstance(condition, str) else condition
 
     def fits(self, engine: LocalEngine, condition: Any, names: Sequence[str]) -> bool:
         """Whether a condition can be computed from some columns alone."""
+        if isinstance(condition, Expr):
+            return {path[0] for path in condition.columns} <= {*names}
         some = pa.schema([engine.source.schema.field(name) for name in names])
         return isinstance(condition, pc.Expression) and error_of(condition, some) is None
 
@@ -131,7 +134,7 @@ class TableOperators:
         return of_events(engine, schema, valid)
 
     def where(self, data: Lazy, condition: Any) -> Lazy:
-        checked(condition, data.schema, "of a relation of this process")
+        condition = checked(condition, data.schema, "of a relation of this process")
         return Lazy(lambda rows: rows.filter(condition), data, what=f"the condition {condition} of where()")
 
     def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
@@ -142,6 +145,8 @@ class TableOperators:
         wanted |= {name: pc.field(name) for name in names}
         for name, each in computed.items():
             found = self.condition(each)
+            if isinstance(found, Expr):
+                found = in_arrow(found, data.schema, f"the column {name} of select()")
             if not isinstance(found, pc.Expression):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a pyarrow expression")
             wanted[name] = found
@@ -160,6 +165,9 @@ class TableOperators:
             return Lazy(both, left, right)
         except pa.ArrowException as error:
             raise QueryError(f"columns of one name are of types that do not go together: {error}") from error
+
+    def weighing(self, data: Lazy, sign: int) -> Lazy:
+        return Lazy(lambda rows: rows.filter(pc.field(WEIGHT) * sign > 0), data)
 
     def untimed(self, data: Lazy) -> Lazy:
         return Lazy(lambda rows: rows.drop_columns([TS]), data) if TS in data.schema.names else data

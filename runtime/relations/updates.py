@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..windows.spec import Pattern
+from ..frames.windows import Pattern
 
 PATTERNS: dict[Pattern, tuple[str, str]] = {
     "monotonic": ("monotonic", "rows are only added"),

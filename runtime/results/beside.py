@@ -7,12 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.states.alike import are_numbers, numbers
+from ...aggregators.states.alike import are_numbers, are_ones, numbers
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import fitting, one_array, take
+from ...aggregators.states.large import fitting, joined, one_array, plain_numbers, take
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..plan.cells import Taken, values_of
+from ..threads import at_once, parts_of
 from .chunks import Chunk
 from .over_ranges import Column
 
@@ -25,18 +27,31 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
     chunk
         The partials that the windows are over: of all events.
     kinds
-        The windows of each kind; each output is over one.
+        The windows of each kind.
     outputs
-        The name of each output, and its results.
+        The name of each output, and its results over each kind that it is over.
     """
     plan = chunk.plan
-    if plan.axis.beside == "label":
-        labels, places = labels_of(kinds)
-        columns = [at_rows(column, places[plan.over[name][0]]) for name, (column,) in outputs]
-        return pa.Table.from_arrays([pa.array(labels), *columns], schema=plan.result_schema)
-    events = events_of(chunk)
-    rows = [window_of_each(found, view, events) for found, view in zip(kinds, chunk.views, strict=True)]
-    columns = [at_rows(column, rows[plan.over[name][0]]) for name, (column,) in outputs]
+    if plan.axis.beside == "step":
+        (first, *_), rows = kinds, [numbers(len(each.row)) for each in kinds]
+        assert first.at is not None
+        columns = chunk.keys_of(first.row)
+        columns.append(plan.times.bounds(first.at))
+    elif plan.axis.beside == "label":
+        labels, rows = labels_of(kinds)
+        columns = [pa.array(labels)]
+    else:
+        events, columns = events_of(chunk), []
+        rows = [
+            window_of_each(found, view, events, windows.unit == "rows")
+            for found, view, windows in zip(kinds, chunk.views, plan.axis.windows, strict=True)
+        ]
+    found = {
+        Taken(name, number): at_rows(column, rows[number])
+        for name, several in outputs
+        for number, column in zip(plan.over[name], several, strict=True)
+    }
+    columns += [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 
@@ -56,16 +71,22 @@ def labels_of(kinds: list[Ranges | Coverage]) -> tuple[Ints, list[Ints]]:
 def events_of(chunk: Chunk) -> Ints:
     """The partial of each of the chunk's own events: others are there for their windows."""
     view = chunk.views[0]
-    own = np.arange(len(view.frames))
+    own = numbers(len(view.frames))
     if view.within is not None:
         own = own[(view.frames >= view.within[0]) & (view.frames <= view.within[1])]
-    return own if chunk.plan.in_rows else np.repeat(own, view.window_inputs["rows"][own])
+    if chunk.plan.in_rows or are_ones(rows := view.window_inputs["rows"][own]):
+        return own
+    return np.repeat(own, rows)
 
 
-def window_of_each(found: Ranges | Coverage, view: PartialsView, events: Ints) -> Ints:
-    """The number of the window of each event, by its partial; -1 where it has none."""
+def window_of_each(found: Ranges | Coverage, view: PartialsView, events: Ints, each_a_frame: bool) -> Ints:
+    """The number of the window of each event, by its partial, which may be a frame by itself; -1 where it has none."""
     if len(found.row) == len(events) and (found.row == events).all():
         return numbers(len(events))
+    if each_a_frame:
+        own = np.full(len(view.frames), -1)
+        own[found.row] = np.arange(len(found.row))
+        return own if len(events) == len(own) else own[events]
     fresh = differs(view.frames)
     fresh[view.starts] = True
     frame = np.cumsum(fresh) - 1  # partials of one frame of this kind have the same windows
@@ -79,16 +100,22 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     """The values of a column at some rows; null at -1."""
     if len(rows) == len(column) and are_numbers(rows):
         return column
-    return fitting(take(column, pa.array(rows, mask=rows < 0)), column.type)
+    none = rows < 0 if len(rows) and rows.min() < 0 else None
+    if (none is not None or column.null_count) and len(column) and (own := plain_numbers(column)) is not None:
+        if column.null_count:
+            null = column.is_null().to_numpy(zero_copy_only=False)[rows]
+            none = null if none is None else null | none
+        return pa.array(own[rows], mask=none).view(column.type)
+    return fitting(take(column, pa.array(rows, mask=none)), column.type)
 
 
-def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
-    """A table with the columns of another, whose rows are for those of some numbers; null in the others."""
-    if not (len(numbers) == len(rows) and are_numbers(numbers)):
-        place = np.full(len(rows), -1)
-        place[numbers] = np.arange(len(numbers))
-        taken = [at_rows(one_array(column), place) for column in results.columns]
-        results = pa.Table.from_arrays(taken, schema=results.schema)
-    for field, column in zip(results.schema, results.columns, strict=True):
+def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:
+    """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
+    columns = [one_array(column) for column in results.columns]
+    if place is not None:
+        some = [place[rows] for rows in parts_of(len(place))]
+        found = at_once(lambda each: at_rows(*each), [(column, rows) for column in columns for rows in some])
+        columns = [joined(found[at : at + len(some)]) for at in range(0, len(found), len(some))]
+    for field, column in zip(results.schema, columns, strict=True):
         rows = rows.append_column(field, column)
     return rows

@@ -12,17 +12,18 @@ import pyarrow as pa
 
 from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
-from ...aggregators.states.large import take
+from ...aggregators.states.large import fitting
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
+from ..accumulate.portions import bytes_of
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import MAX_WINDOWS
+from ..frames.windows import Windows
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS
-from ..windows.spec import Windows
 
 MIN_CUT = 2
 """In chunks, the bytes of a key from which on it is cut for them."""
@@ -39,12 +40,16 @@ class Chunk(NamedTuple):
         """The plan of the partials."""
         return self.partials.plan
 
+    def keys_of(self, rows: Ints) -> list[pa.Array | pa.ChunkedArray]:
+        """The keys of some partials, as a result has them."""
+        columns, types = self.partials.keys_at(rows), self.plan.result_schema.types
+        return [fitting(self.plan.values_of_key(at, column), types[at]) for at, column in enumerate(columns)]
+
 
 def views_of(merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
-    first = pa.array(merged.starts)
-    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(merged.plan.by)])
+    keys = tuple(map(one_array, merged.keys_at(merged.starts)))
     return merged.plan.axis.views(PartialsView(merged.frames, merged.starts, merged.window_inputs(), keys))
 
 
@@ -70,9 +75,9 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     lists = any(isinstance(kind, (RaggedField, Objects)) for kind in kinds)
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    rows = max(1, (CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES) * len(merged) // max(merged.table.nbytes + held, 1))
-    ends = np.append(starts[1:], len(merged))
-    by_bytes = (ends - starts) / rows
+    size, most = bytes_of(merged.table) + held, CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
+    ends = views[0].ends
+    by_bytes = (ends - starts) / max(1, most * len(merged) // max(size, 1))
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
     for counting in (most_windows_of_keys, windows_of_keys):  # the former is known at once
         weights = np.maximum((counts := counting(plan, views)) / windows, by_bytes)
@@ -100,7 +105,8 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
 def _part(
     merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
 ) -> Chunk:
-    parts = [view.part(keys, rows, within) for view in views]
+    made = {id(view): view.part(keys, rows, within) for view in views}
+    parts = [made[id(view)] for view in views]
     part = Partials(merged.plan, merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts)
     return Chunk(part, parts)
 
@@ -165,7 +171,9 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts = views[0].starts
     total = np.zeros(len(starts))
     for windows, view in zip(plan.axis.windows, views, strict=True):
-        if view.ids is not None:
+        if view.given is not None:
+            total += view.given.counts
+        elif view.ids is not None:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
         else:
             total += view.ends - starts
@@ -177,7 +185,10 @@ def most_windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     starts, ends = views[0].starts, views[0].ends
     total = np.zeros(len(starts))
     for view in views:
-        total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
+        if view.given is not None:
+            total += view.given.counts
+        else:
+            total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
     return total
 
 

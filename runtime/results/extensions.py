@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ...aggregators.states.nested import with_inner
 from ..plan.plan import Plan
 
 
@@ -15,32 +16,20 @@ def with_extensions(results: pa.Table, plan: Plan, events: pa.Schema) -> pa.Tabl
     types = {field.name: field.type for field in events if isinstance(field.type, pa.BaseExtensionType)}
     if not types:
         return results
-    inputs = {name: [name] for name in plan.by} | {name: bound.spec.columns for name, bound in plan.outputs.items()}
+    computed = {name: bound.spec.columns for name, bound in plan.columns_computed.items()}
+    inputs = {name: [name] for name in plan.by} | computed
     for place, field in enumerate(results.schema):
         for name in inputs.get(field.name, ()):
-            if name in types and (wrapped := extended(field.type, types[name])) is not None:
+            if name in types and (wrapped := extended(field.type, types[name])) != field.type:
                 results = results.set_column(place, field.with_type(wrapped), results.column(place).cast(wrapped))
                 break
     return results
 
 
-def extended(type: pa.DataType, extension: pa.BaseExtensionType) -> pa.DataType | None:
-    """A type with an extension type in the place of its storage, also in lists, maps and structs; None for others.
+def extended(type: pa.DataType, extension: pa.BaseExtensionType) -> pa.DataType:
+    """A type with an extension type in the place of its storage, also in lists, maps and structs.
 
     >>> extended(pa.list_(pa.binary(16)), pa.uuid()), extended(pa.int64(), pa.uuid())
-    (ListType(list<item: extension<arrow.uuid>>), None)
+    (ListType(list<item: extension<arrow.uuid>>), DataType(int64))
     """
-    if type == extension.storage_type:
-        return extension
-    inner = [type.field(at) for at in range(type.num_fields)]
-    if pa.types.is_map(type):
-        inner = [type.key_field, type.item_field]
-    found = [extended(field.type, extension) for field in inner]
-    if not any(found):
-        return None
-    fields = [field if kind is None else field.with_type(kind) for field, kind in zip(inner, found, strict=True)]
-    if pa.types.is_struct(type):
-        return pa.struct(fields)
-    if pa.types.is_map(type):
-        return pa.map_(*fields)
-    return pa.list_(fields[0]) if pa.types.is_list(type) else None
+    return extension if type == extension.storage_type else with_inner(type, lambda inner: extended(inner, extension))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -12,27 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
 from ...aggregators.states import large
-from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Bools, Ints
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
-from ..columns.key_codes import one_array
+from ...aggregators.states.rows import take as states_at
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from ..intervals import coverage
+from ..frames.windows import Windows
+from ..intervals.coverage import cover
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import choose
 from ..tuning import CHUNK_WINDOWS
-from ..windows.spec import Windows
 from .beside import beside
 from .chunks import Chunk, chunks
-from .in_runs import finished_in_runs
+from .filled import filled
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
 
@@ -41,13 +40,13 @@ Found = Ranges | Coverage | Lifespans
 
 
 class Wanted(Protocol):
-    """Which of the windows over some partials are to be computed."""
+    """Which windows over some partials to compute."""
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        """The numbers of the first and the last wanted window, so that no others are made; None: make all."""
+        """(first, last) number of the wanted windows, so that no others are made; None: make all."""
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        """The places of the wanted windows among those that are made; None: all are wanted."""
+        """Indices of the wanted windows in the ranges that were made, ascending; None: all."""
 
 
 def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None) -> Iterator[pa.Table]:
@@ -66,8 +65,9 @@ def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted |
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    for chunk in chunks(merged, chunk_windows or CHUNK_WINDOWS):
-        yield results_of(chunk, wanted)
+    parts = chunks(merged, chunk_windows or CHUNK_WINDOWS)
+    found = (results_of(chunk, wanted) for chunk in parts)
+    yield from filled(merged.plan, found) if merged.plan.filled else found
 
 
 def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
@@ -79,7 +79,7 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
 
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
-    kinds = chunk.plan.axis.windows
+    kinds = chunk.partials.plan.axis.windows
     numbers = [wanted.numbers(windows) for windows in kinds]
     views = [
         view if within is None else replace(view, within=common(within, view.within))
@@ -100,7 +100,7 @@ def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, 
 
 def windows_of(chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
-    plan = chunk.plan
+    plan = chunk.partials.plan
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
@@ -132,12 +132,11 @@ def finished_over(
     bound = plan.states[name]
     if isinstance(found, Ranges):
         ranges = facts or RangeFacts(found.low, found.high)
-        return results_over(bound, states, ranges, choose(plan, name, number).way, finish)
-    way = coverage.choose(plan, name, number).way
+        return results_over(bound, states, ranges, finish)
     if isinstance(found, Coverage):
-        return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
+        return finish(cover(bound, states, found.first, found.last, len(found.row)))
     whole = plan.axis.windows[number].whole_frames
-    return finish(states_of_lifespans(bound, states, found, whole, way))
+    return finish(states_of_lifespans(bound, states, found, whole))
 
 
 def too_few(partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
@@ -166,21 +165,15 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     results
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
-    plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    plan, kinds = chunk.partials.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     if plan.axis.beside is not None:
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
-    taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [take(column, taken) for column in columns]
-    columns = [
-        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
-        for number, column in enumerate(columns)
-    ]
+    columns = chunk.keys_of(rows.row)
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
@@ -198,11 +191,14 @@ def outputs_of(
     chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]
 ) -> Iterator[tuple[str, list[Column]]]:
     """The name of each output, and its results over each kind of its windows: null where these have too few samples."""
-    for name, each_kind in zip(chunk.plan.outputs, results, strict=True):
+    plan = chunk.partials.plan
+    for name, each_kind in zip(plan.outputs, results, strict=True):
         finished = list(each_kind)
-        if name in chunk.plan.samples:
+        if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+        if chunk.plan.filled.get(name) == "linear":
+            finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 
 
@@ -215,9 +211,30 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
     }
 
 
-def each_row(rows: Ints, count: int) -> bool:
-    """Whether some rows are all of ``count``, one after the other."""
-    return len(rows) == count and are_numbers(rows)
+def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: State) -> pa.Array | pa.ChunkedArray:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    bound = plan.outputs[name]
+    found: list[Ints] = []
+    for key, length in longest.items():
+        kind = bound.fields[key]
+        assert isinstance(kind, (RaggedField, Objects))
+        sizes = kind.sizes(states[key], length)
+        found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
+            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
+        )
+    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:

@@ -50,7 +50,7 @@ def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
 
 
 def repetitions(columns: list[NDArray[Any]]) -> Ints:
-    """The number of rows just before each one that are equal to it."""
+    """For each row, how many rows directly before it are equal to it."""
     same = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
     fresh = np.flatnonzero(np.concatenate([[True], ~same])[: len(columns[0])])
     return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))

@@ -14,11 +14,12 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states import large
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import has_room, is_limited, joined, one_array
+from ...aggregators.states.large import take as take_results
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import Way, slide, way_of
+from ..sliding.slide import slide, way_of
 from ..tuning import BLOCK_VALUES, BLOCK_WIDTHS, BLOCK_WINDOWS
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
@@ -29,10 +30,9 @@ def results_over(
     operation: BoundAggregate,
     states: State,
     ranges: RangeFacts,
-    way: Way | None = None,
     finish: Callable[[State], Column] | None = None,
 ) -> Column:
-    """The results of window ranges.
+    """The results of window ranges; where an operation cannot answer them over its values, their states slide.
 
     Parameters
     ----------
@@ -40,11 +40,8 @@ def results_over(
         What is computed.
     states, ranges
         As for :func:`~framefold.runtime.sliding.slide.slide`; there may be no range.
-    way
-        What :func:`~framefold.runtime.sliding.slide.choose` says, or :func:`~framefold.runtime.sliding.slide.way_of`
-        where None. Where an operation cannot answer these ranges, their states slide.
     finish
-        What makes results of states; the operation where None.
+        What makes results of states; the operation where None. Where it cannot answer these ranges, their states slide.
 
     Examples
     --------
@@ -56,11 +53,13 @@ def results_over(
     >>> results_over(middle, states, RangeFacts(np.array([0, 1]), np.array([2, 3]))).to_pylist()
     [3.0, 4.5]
     """
-    way, finish = way or way_of(operation), finish or operation.finish
+    way, finish = way_of(operation), finish or operation.finish
     if way == "values" and len(ranges.low) and not ranges.of_one_row:  # a window of one state has what that has
         found = joined([answered(operation, states, some, finish) for some in blocks_of(operation, states, ranges)])
         several = isinstance(found, pa.ChunkedArray) and has_room(found, found.type)
         return one_array(found) if several else found
+    if len(ranges.low) and ranges.of_one_row and 2 * len(ranges.low) > length(states):
+        return take_results(finish(states), pa.array(ranges.low))
     return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
 
 

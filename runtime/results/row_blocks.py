@@ -35,7 +35,7 @@ class Blocked(Axis):
     @property
     @abstractmethod
     def in_words(self) -> str:
-        """What a block has."""
+        """What a block holds, in words for ``.explain()``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Blocks(Blocked):
 
     @property
     def span(self) -> tuple[int, int]:
-        """How many rows or ticks before and after its own a window takes in."""
+        """(lookback, lookahead) of a window, in rows or ticks."""
         span = self.row_span or self.windows[0].tick_span
         assert span is not None
         return span

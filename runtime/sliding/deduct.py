@@ -12,12 +12,9 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import Compensated
 from ...aggregators.states.rows import replace, take
-from ..tuning import MANY_RANGES, RESTART_ROWS
+from ..tuning import CALL_COST, MANY_RANGES, RESTART_ROWS
 from .scan import Scan, in_parts
 from .two_stacks import by_two_stacks, runs
-
-CALL_COST = 1000
-"""The cost of a call, in element operations."""
 
 ROUNDING = 2.0**-53
 

@@ -24,11 +24,9 @@ from ...aggregators.numeric.float_sums import largest_of
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
+from ..tuning import MAX_PLANES
 from .tiles import Tile
 from .workspace import Workspace, copy_rows
-
-MAX_PLANES = 6
-"""The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""
 
 MAX_LEFT_OUT = 2.0**-100
 """Windows are doubtful where a larger share of their sum may be left after the last plane."""

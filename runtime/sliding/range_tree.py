@@ -13,10 +13,7 @@ from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
-
-LEVELS_A_PART = 4
-"""Ranges are combined in one part for each LEVELS_A_PART levels, so that a part has at most 2 * LEVELS_A_PART nodes a
-range (each has up to two of a level), and the number of parts does not depend on that of ranges."""
+from ..tuning import LEVELS_A_PART
 
 
 def by_range_tree(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:

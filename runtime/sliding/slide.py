@@ -16,7 +16,7 @@ Ranges that only grow are beginnings of segments, whichever way is chosen.
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,34 +40,25 @@ from .van_herk import SideBySide, by_stacks_side_by_side, has_columns, side_by_s
 from .workspace import Workspace
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
-Ways = TypeVar("Ways", bound=str)
 
 
-class Choice(NamedTuple, Generic[Ways]):
-    """The way of computing an output over one kind of windows, which stages follow; in words, with cost and reason."""
-
-    way: Ways
-    words: str
-
-
-def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
-    """How an output slides over one kind of windows, by its number on the axis."""
+def way_in_words(plan: Plan, output: str, number: int) -> str:
+    """How an output slides over one kind of windows, by its number on the axis, with cost and reason."""
     bound, windows = plan.states[output], plan.axis.windows[number]
     way, (deducts, why) = way_of(bound), bound.deducts
     if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
-        words = "slides by nothing to slide (no element operations): a window is one frame"
-    elif bound.answers_ranges and (windows.forward or bound.operation.answers_nested):
-        words = f"is answered over ranges of its values, without a state a window (cost: {bound.operation.range_cost})"
-    elif not windows.forward:
-        words = "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
-    else:
-        cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
-        words = f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
-        if way == "kernels":
-            words += "; by kernels, without calls"
-        elif way == "deduct or two-stacks" and has_columns(bound):
-            words += "; long runs of windows by two-stacks side by side (3), in fewer calls"
-    return Choice(way, words)
+        return "slides by nothing to slide (no element operations): a window is one frame"
+    if bound.answers_ranges and (windows.forward or bound.operation.answers_nested):
+        return f"is answered over ranges of its values, without a state a window (cost: {bound.operation.range_cost})"
+    if not windows.forward:
+        return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
+    cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
+    words = f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
+    if way == "kernels":
+        words += "; by kernels, without calls"
+    elif way == "deduct or two-stacks" and has_columns(bound):
+        words += "; long runs of windows by two-stacks side by side (3), in fewer calls"
+    return words
 
 
 def way_of(operation: BoundAggregate) -> Way:
@@ -131,6 +122,8 @@ def slide(
     if not facts.none_empty:
         filled = np.flatnonzero(high > low)
         return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
+    if facts.of_one_row:
+        return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if not facts.ascending:
@@ -198,11 +191,11 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
         cast(Any, slid[key])[:] = True
     states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
-    work = Workspace()
+    work, functions = Workspace(), operation.ufuncs
     for tile in facts.tiles:
         rows, windows = slice(tile.begin, tile.end), slice(tile.first, tile.last)
         for key, column in states.items():
-            doubt = _slide(operation.ufuncs[key], column[rows], tile, work, slid[key][windows])
+            doubt = _slide(functions[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + tile.first)
     return slid, np.unique(np.concatenate(doubtful))

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
+from ...aggregators.states.nested import any_in
 from ..columns.field_types import CATEGORIES, require_taken
+from ..tuning import READ_ROWS
 from .conditions import all_of, checked, columns_of, filtered
+from .large_integers import WIDE
 from .opening import (
-    has_hugeints,
     in_one_order,
     library_of,
     of_few_digits,
@@ -24,9 +26,6 @@ from .opening import (
     with_categories,
 )
 from .parquet_opening import reopened
-
-BATCH_ROWS = 1 << 20
-"""The most events that are read from files at a time."""
 
 Reader = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
 """Gives the batches of some of the events when it is called."""
@@ -131,8 +130,9 @@ class Source:
 
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
-        found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
-        if library_of(self.data) == "duckdb" and any(has_hugeints(field.type) for field in found.schema):
+        found = self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns)
+        found = found if isinstance(self.data, pa.Table) and not self._has_views else opened(found)
+        if library_of(self.data) == "duckdb" and any(any_in(field.type, WIDE.equals) for field in found.schema):
             return pa.RecordBatchReader.from_batches(found.schema, of_few_digits(found))
         if any(CATEGORIES in (field.metadata or {}) for field in self.schema):
             return pa.RecordBatchReader.from_batches(found.schema, in_one_order(found, self.schema))
@@ -143,7 +143,7 @@ class Source:
         scanner = self.data.scanner(
             columns=list(columns),
             filter=condition,
-            batch_size=BATCH_ROWS,
+            batch_size=READ_ROWS,
             batch_readahead=pa.cpu_count(),
             **options,
         )

@@ -9,14 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.contract.column_expressions import POLARS, PYARROW, kind_of
+from ...aggregators.contract.column_expressions import OWN, POLARS, PYARROW, kind_of
 from ...aggregators.errors import QueryError
 from ..columns.field_types import require_taken
 from ..columns.key_codes import plain, plain_type
+from ..expressions.in_arrow import in_arrow
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of, require_no_order
 from .files import one_line
 from .opening import no_rows
+
+INPUT = "the input"
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
@@ -27,13 +30,16 @@ def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
     QueryError
         If an expression is of another library, or cannot be computed from the columns there are.
     """
+    own = {name: in_arrow(each, source.schema, INPUT) for name, each in expressions.items() if kind_of(each) == OWN}
+    expressions = {**expressions, **own}
     polars = {name: each for name, each in expressions.items() if kind_of(each) == POLARS}
     frame = is_polars(source.data) if hasattr(source, "data") else False
     for name, each in expressions.items():
         kind = kind_of(each)
         if kind != PYARROW and not (frame and kind == POLARS):
             events = "a Polars DataFrame" if frame else "data of this process"
-            expected = "pyarrow's, such as pyarrow.compute.field('x') * 2" + (", or Polars' own" if frame else "")
+            expected = "ff.expr('x * 2'), or pyarrow's, such as pyarrow.compute.field('x') * 2"
+            expected += ", or Polars' own" if frame else ""
             raise QueryError(f"the input {name} is {kind}, and the events are {events}; expected {expected}")
     if polars:
         source = _with_polars(source, polars)

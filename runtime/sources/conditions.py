@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.field_types import type_of_values
+from ..expressions.text import Expr, expr
 from .files import one_line
 from .opening import no_rows
 
+WHERE = "the condition of where()"
 LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
 """Text in an expression as pyarrow shows it, and what compares in it."""
 
@@ -37,13 +39,17 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
     Raises
     ------
     QueryError
-        If it is not a boolean pyarrow expression on these columns.
+        If it is neither SQL, as :func:`~framefold.expr` has it, nor a boolean pyarrow expression on these columns.
     """
+    if isinstance(condition, (str, Expr)):
+        from ..expressions.in_arrow import in_arrow  # its functions take some milliseconds
+
+        return in_arrow(expr(condition) if isinstance(condition, str) else condition, schema, WHERE, of_truth=True)
     if not isinstance(condition, pc.Expression):
         kind = type(condition)
-        found = repr(condition) if isinstance(condition, str) else f"a {kind.__module__}.{kind.__name__}"
         raise QueryError(
-            f"where() {events} is given {found}; expected a pyarrow expression such as pyarrow.compute.field('x') > 0"
+            f"where() {events} is given a {kind.__module__}.{kind.__name__}; expected ff.expr('x > 0'), or a pyarrow "
+            "expression such as pyarrow.compute.field('x') > 0"
         )
     if (error := error_of(condition, schema)) is not None:
         raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError, QueryError
-from .arrow import BATCH_ROWS, Readers, Source
+from ..tuning import READ_ROWS
+from .arrow import Readers, Source
 from .conditions import applied, columns_of, filtered
 from .files import File, Files, one_line
 from .formats import READERS, conformed, in_microseconds, reason
@@ -79,7 +80,7 @@ class FileSource(Source):
             if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
             for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
-                if not parts or rows + group.num_rows > BATCH_ROWS:
+                if not parts or rows + group.num_rows > READ_ROWS:
                     parts.append({})
                     rows = 0
                 parts[-1].setdefault(file.path, (file, []))[1].append(group.id)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, EngineError, QueryError
-from .arrow import BATCH_ROWS
+from ..tuning import READ_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
 from .ipc import read_batches, with_names
@@ -250,7 +250,7 @@ class Json(Format):
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         threads = pa.cpu_count() > 1
-        yield from self._dataset(system, file, columns).to_batches(batch_size=BATCH_ROWS, use_threads=threads)
+        yield from self._dataset(system, file, columns).to_batches(batch_size=READ_ROWS, use_threads=threads)
 
     def _dataset(self, system: FileSystem, file: File, schema: pa.Schema | None = None) -> Any:
         import pyarrow.dataset as ds
@@ -345,8 +345,8 @@ def _evenly(size: int, row_groups: int) -> tuple[int, ...]:
 
 
 def _cut(rows: pa.RecordBatch) -> Batches:
-    for start in range(0, rows.num_rows, BATCH_ROWS):
-        yield rows.slice(start, BATCH_ROWS)
+    for start in range(0, rows.num_rows, READ_ROWS):
+        yield rows.slice(start, READ_ROWS)
 
 
 def _opened(system: FileSystem, file: File) -> Any:

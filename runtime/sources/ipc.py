@@ -8,10 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from ...aggregators.errors import EngineError
+from ..tuning import THREADS_FROM_BYTES
 from .files import one_line
-
-THREADS_FROM = 1 << 20
-"""Bytes from which on several threads pack or unpack a stream; for fewer it takes longer to hand it to them."""
 
 
 def read_stream(blob: bytes | pa.Buffer, what: str) -> pa.Table:
@@ -23,8 +21,9 @@ def read_stream(blob: bytes | pa.Buffer, what: str) -> pa.Table:
         If it is damaged.
     """
     size = blob.size if isinstance(blob, pa.Buffer) else len(blob)
+    options = pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM_BYTES)
     try:
-        table = pa.ipc.open_stream(blob, options=pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM)).read_all()
+        table = pa.ipc.open_stream(blob, options=options).read_all()
         table.validate(full=True)
         with_names(table.schema)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...aggregators.states.nested import any_in
+
 LIMIT = 1 << 63
 """Integers from -LIMIT to LIMIT - 1 fit 64 bits."""
 
@@ -52,7 +54,7 @@ def with_wide_integers(schema: pa.Schema, block: bytes) -> pa.Schema:
     block
         The beginning of the lines, up to a line's end.
     """
-    if not MANY_DIGITS.search(block) or not any(_has_floats(field.type) for field in schema):
+    if not MANY_DIGITS.search(block) or not any(any_in(field.type, pa.types.is_floating) for field in schema):
         return schema
     try:
         rows = [json.loads(line) for line in block.splitlines() if line.strip()]
@@ -60,10 +62,6 @@ def with_wide_integers(schema: pa.Schema, block: bytes) -> pa.Schema:
         return schema
     columns = ([row.get(field.name) for row in rows] for field in schema)
     return pa.schema([field.with_type(_wider(field.type, each)) for field, each in zip(schema, columns, strict=True)])
-
-
-def _has_floats(type: pa.DataType) -> bool:
-    return pa.types.is_floating(type) or any(_has_floats(type.field(at).type) for at in range(type.num_fields))
 
 
 def _wider(type: pa.DataType, values: Sequence[Any]) -> pa.DataType:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories
+from ...aggregators.states.nested import any_in
 from ...aggregators.states.views import is_made, viewless, without_views
 from ..columns.field_types import CATEGORIES, NOT_TAKEN, type_of_values
 from .files import one_line
@@ -134,7 +135,7 @@ def of_few_digits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     """The same batches of DuckDB's; ColumnError where an integer has more digits than the decimals given for it."""
     for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if has_hugeints(column.type):
+            if any_in(column.type, WIDE.equals):
                 try:
                     column.validate(full=True)
                 except pa.ArrowInvalid as error:
@@ -144,13 +145,6 @@ def of_few_digits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
                     ) from error
         yield batch
         del batch  # or it would be held while the next one is read
-
-
-def has_hugeints(type: pa.DataType) -> bool:
-    """Whether values of a type are what DuckDB makes of HUGEINT, or have such in them."""
-    if pa.types.is_dictionary(type):
-        return False
-    return type == WIDE or any(has_hugeints(type.field(at).type) for at in range(type.num_fields))
 
 
 def no_rows(schema: pa.Schema) -> pa.Table:

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..columns.key_codes import one_array
-from .arrow import BATCH_ROWS
+from ..tuning import READ_ROWS
 from .parquet_opening import with_instants
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MIN_ROWS = 1 << 19
+MIN_DECODED_ROWS = 1 << 19
 """The rows of files, one or several, that are worth the time of importing Polars."""
 
 rows_of_files: Counter[str] = Counter()
@@ -44,7 +44,7 @@ Python worker. The default is half a second, after which the pages of the next j
 def decoded(
     file: pq.ParquetFile, path: str | None, columns: Sequence[str], groups: Sequence[int], threads: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Columns of row groups, in their order, in batches of at most ``BATCH_ROWS`` rows.
+    """Columns of row groups, in their order, in batches of at most ``READ_ROWS`` rows.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ def decoded(
     types = dict(zip(schema.names, schema.types, strict=True))
     counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     portions = list(_portions(groups, counts))
-    numbers = _numbers(file, path, columns, [each for each in portions if counts[each[0]] <= BATCH_ROWS], counts)
+    numbers = _numbers(file, path, columns, [each for each in portions if counts[each[0]] <= READ_ROWS], counts)
     for portion in portions:
         # Larger row groups pyarrow reads a batch at a time; Polars would decode them anew for each.
-        found = next(numbers, None) if counts[portion[0]] <= BATCH_ROWS else None
+        found = next(numbers, None) if counts[portion[0]] <= READ_ROWS else None
         if found is None:
             for number in portion:  # one by one: what is read ahead of several is held until the last of them
-                for batch in file.iter_batches(BATCH_ROWS, [number], list(columns), use_threads=threads):
+                for batch in file.iter_batches(READ_ROWS, [number], list(columns), use_threads=threads):
                     yield _as(batch.columns, batch.schema.names, types)
                     del batch  # or it would be held while the next one is read
             continue
@@ -92,11 +92,11 @@ def _as(arrays: Sequence[pa.Array], names: Sequence[str], types: Mapping[str, pa
 
 
 def _portions(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, as many as have ``BATCH_ROWS`` rows together, or one that has more."""
+    """Row groups that follow one another, as many as have ``READ_ROWS`` rows together, or one that has more."""
     portion: list[int] = []
     rows = 0
     for number in groups:
-        if portion and (number != portion[-1] + 1 or rows + counts[number] > BATCH_ROWS):
+        if portion and (number != portion[-1] + 1 or rows + counts[number] > READ_ROWS):
             yield portion
             portion, rows = [], 0
         portion.append(number)
@@ -127,7 +127,7 @@ def _numbers(
     """
     metadata, schema = file.metadata, file.schema_arrow
     rows_of_files["read"] += sum(counts[number] for portion in portions for number in portion)
-    if path is None or not portions or max(metadata.num_rows, rows_of_files["read"]) < MIN_ROWS:
+    if path is None or not portions or max(metadata.num_rows, rows_of_files["read"]) < MIN_DECODED_ROWS:
         return
     if (pl := polars()) is None:
         return

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ...aggregators.states.nested import any_in, with_inner
+
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
@@ -45,7 +47,7 @@ def reopened(data: ds.Dataset) -> ds.Dataset:
     if (
         not usual
         or data.format.read_options.coerce_int96_timestamp_unit != "ns"
-        or not any(_has_times(field.type) for field in data.schema)
+        or not any(any_in(field.type, pa.types.is_timestamp) for field in data.schema)
     ):
         return data
     files = list(data.get_fragments())
@@ -67,10 +69,6 @@ def reopened(data: ds.Dataset) -> ds.Dataset:
     return ds.FileSystemDataset(again, schema, format, data.filesystem)
 
 
-def _has_times(type: pa.DataType) -> bool:
-    return pa.types.is_timestamp(type) or any(_has_times(type.field(at).type) for at in range(type.num_fields))
-
-
 def columns_of(metadata: pq.FileMetaData) -> pa.Schema:
     """The columns of a file by its footer, with the types in which they are read."""
     return with_instants(metadata.schema.to_arrow_schema(), metadata)
@@ -78,7 +76,7 @@ def columns_of(metadata: pq.FileMetaData) -> pa.Schema:
 
 def with_instants(schema: pa.Schema, metadata: pq.FileMetaData) -> pa.Schema:
     """The columns of a file as pyarrow has them, with a zone for times of 96 bits, nested ones too."""
-    if not any(_has_times(field.type) for field in schema):
+    if not any(any_in(field.type, pa.types.is_timestamp) for field in schema):
         return schema
     leaves = [metadata.schema.column(at).physical_type for at in range(metadata.num_columns)]
     if INT96 not in leaves:
@@ -89,14 +87,6 @@ def with_instants(schema: pa.Schema, metadata: pq.FileMetaData) -> pa.Schema:
 
 def _with_instants(type: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
     """A type with instants for times of 96 bits; takes the leaves of its columns from those of the file."""
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_with_instants(field.type, leaves)) for field in type])
-    if pa.types.is_map(type):
-        key, item = (_with_instants(each, leaves) for each in (type.key_type, type.item_type))
-        return pa.map_(key, type.item_field.with_type(item))
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(type.value_field.with_type(_with_instants(type.value_type, leaves)), type.list_size)
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        make = pa.list_ if pa.types.is_list(type) else pa.large_list
-        return make(type.value_field.with_type(_with_instants(type.value_type, leaves)))
+    if pa.types.is_nested(type):
+        return with_inner(type, lambda inner: _with_instants(inner, leaves))
     return INSTANT if next(leaves) == INT96 else type

@@ -9,15 +9,15 @@ import numpy as np
 
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..results.chunks import views_of
 from ..streams.given_windows import FIRST, LAST_NUMBER
 from ..streams.late_events import matched
-from ..windows.numbered import NumberedWindows
-from ..windows.spec import Windows
 
 
 @dataclass(frozen=True)

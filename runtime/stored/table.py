@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 from ...aggregators.errors import EngineError
 from ...aggregators.states.arrays import Ints
 from ..frames.partials_view import PartialsView
+from ..frames.windows import Windows
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
-from ..windows.spec import Windows
 from .commits import VERSION, Commit, Commits, Run, StoredFile
 from .layout import Layout
 

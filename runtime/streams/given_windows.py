@@ -8,12 +8,12 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows.numbered import NumberedWindows
-from ..windows.spec import Windows
 from .key_life import emits_empty, of_living_keys
 from .late_events import matched
 

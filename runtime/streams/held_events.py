@@ -43,7 +43,7 @@ class HeldEvents:
     due: int | None = None
 
     def add(self, events: pa.Table, watermark: int) -> int:
-        """Hold events, but for those that a watermark has passed; how many those are."""
+        """Hold new events back; those that a watermark has passed are dropped, and their number is returned."""
         ticks = ticks_of(self.plan, events)
         early = ticks >= watermark
         if not early.all():
@@ -58,12 +58,12 @@ class HeldEvents:
         return int(np.count_nonzero(~early))
 
     def all(self) -> pa.Table | None:
-        """The events that are held, as they came; None where there are none."""
+        """All held events in order of arrival; None if there are none."""
         found = [events for page in sorted(self.store.pages()) if (events := self.store.get(page)) is not None]
         return pa.concat_tables(found) if found else None
 
     def released(self, watermark: int) -> pa.Table | None:
-        """The events that a watermark has passed, as they came, which are no longer held; None where there are none."""
+        """Remove and return the events that a watermark has passed, in order of arrival; None if there are none."""
         found, waiting = [], []
         for page in sorted(self.store.pages()):
             begin = page // SERIES * self.width

@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows.numbered import NumberedWindows
 
 
 def emits_empty(plan: Plan) -> bool:
@@ -28,7 +28,7 @@ def last_ticks(view: PartialsView) -> Ints:
 
 
 def living_on(stored: Partials, watermark: int, forget: int | None) -> Partials:
-    """Partials, and for keys whose windows go on one without an event, at the watermark or where they are forgotten."""
+    """Merged partials, with an empty one for each key that has windows to come: at the watermark, or its end."""
     plan = stored.plan
     if not emits_empty(plan) or not len(stored):
         return stored
@@ -52,7 +52,7 @@ def with_empty(stored: Partials, rows: Ints, frames: Ints) -> Partials:
 
 
 def of_living_keys(windows: NumberedWindows, ranges: Ranges, view: PartialsView, forget: int) -> Bools:
-    """Which windows have an event, or begin while their key is known after the last event before them."""
+    """Mask of windows with an event, or that begin within ``forget`` ticks after the last event of their key before."""
     before = np.maximum(ranges.low - 1, 0)
     begin = ranges.start + (windows.closed == "right")
     kept: Bools = (ranges.high > ranges.low) | (begin <= view.window_inputs["last"][before] + forget)
@@ -60,7 +60,7 @@ def of_living_keys(windows: NumberedWindows, ranges: Ranges, view: PartialsView,
 
 
 def over(plan: Plan, last: Ints, forget: int) -> Ints:
-    """The tick from which on keys are forgotten whose last events were at some times; ``NEVER`` where they are not.
+    """For the tick of each key's last event: the tick at which the key is forgotten; ``NEVER`` if it never is.
 
     An event from then on is the first of a key like any other. Watermarks have no part in it: they only say from when
     on what is forgotten need not be kept.
@@ -72,7 +72,7 @@ def over(plan: Plan, last: Ints, forget: int) -> Ints:
 
 
 def forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int | None) -> Bools:
-    """The partials of keys that are forgotten by a watermark."""
+    """Mask of the partials whose key a watermark forgets."""
     if forget is None or "last" not in view.window_inputs or not len(view.frames):
         return np.zeros(len(view.frames), bool)
     mask: Bools = (over(plan, last_ticks(view), forget) <= watermark)[view.key]

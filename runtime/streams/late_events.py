@@ -1,4 +1,4 @@
-"""Which events are late: those of partials of which no window is open any more."""
+"""Which events are late: those whose partial is in no open window."""
 
 from __future__ import annotations
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.states.arrays import Bools, Ints
-from ..frames.partials_view import PartialsView, WindowIds
+from ...aggregators.states.arrays import Ints
+from ..frames.numbered import NumberedWindows
+from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Windows
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..results.chunks import views_of
 from ..results.finish import results
-from ..windows.numbered import NumberedWindows
-from ..windows.spec import Windows
 from .key_life import with_empty
 from .late_events import among
 from .scope import holds
@@ -37,7 +37,7 @@ class LatestShard(Shard):
     number: int | None = None
 
     def give(self, new: Partials | None, now: int) -> Iterator[pa.Table | int]:
-        """How many of new partials' events are late, and the results of the first window that a tick is in.
+        """Add partials; yields the number of their late events, and the results of the first window that has the tick.
 
         These have a row for each key of which the window has other partials than the one given last. A key whose last
         event has left it is given once more, without events, and is forgotten. Events of later times wait.
@@ -59,9 +59,13 @@ class LatestShard(Shard):
             return
         view = views_of(merged)[0]
         ids = self._windows.window_ids(view)
-        inside = has(ids, self.number)
-        was = np.zeros(len(merged), bool) if before is None else has(ids, before)
-        changed = np.logical_or.reduceat((inside & fresh) | (inside != was), view.starts)
+        differs = np.zeros(len(merged), bool)
+        for windows in self.plan.axis.windows:
+            assert isinstance(windows, NumberedWindows)
+            inside = windows.has_rows(view, self.number)
+            differs |= inside & fresh
+            differs |= inside if before is None else inside != windows.has_rows(view, before)
+        changed = np.logical_or.reduceat(differs, view.starts)
         some, frame = merged.where(changed[view.key]), self._windows.frames(np.array([now]))[0]
         assert some.starts is not None
         some = with_empty(some, some.starts, np.repeat(frame, len(some.starts)))
@@ -70,14 +74,14 @@ class LatestShard(Shard):
         self._write(merged.where(~past), touched | self._pages_of(merged.frames[past]))
 
     def wakes(self) -> int | None:
-        """The tick at which another window begins to be the one that ends now; None where nothing is kept."""
+        """Tick at which the window given now closes, and the next one is due; None if no partials are kept."""
         if self.number is None or not any(True for _ in self.store.pages()):
             return None
         return int(self._windows.closing_by_id(np.array([self.number]))[0])
 
     @property
     def _windows(self) -> NumberedWindows:
-        (windows,) = self.plan.axis.windows
+        windows, *_ = self.plan.axis.windows  # others have the same numbers
         assert isinstance(windows, NumberedWindows)
         return windows
 
@@ -100,16 +104,10 @@ class OfNumber:
         return None
 
 
-def has(ids: WindowIds, number: int) -> Bools:
-    """Which rows are in the window of a number."""
-    found: Bools = (ids.first <= number) & (number <= ids.last)
-    return found
-
-
 def why_not_latest(plan: Plan) -> str | None:
     """Why a stream cannot give the window that ends now, in words; None where it can."""
     windows = plan.axis.windows
-    if len(windows) > 1 or not isinstance(windows[0], NumberedWindows):
+    if not plan.axis.alike or not isinstance(windows[0], NumberedWindows):
         named = ", ".join(each.named for each in windows)
         return f"there are {named}, and one kind of windows whose times the clock knows is expected, as ff.sliding"
     if windows[0].left_out is not None:

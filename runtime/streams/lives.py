@@ -57,7 +57,7 @@ def in_lives(events: pa.Table, before: Partials, forget: int) -> tuple[Plan, pa.
 
 
 def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) -> Bools:
-    """Which events are the first of a life, but for the first life of a key; ``first`` says which are of their key."""
+    """Mask of the events that begin a later life of their key; ``first`` is a mask of each key's first event."""
     plan = before.plan
     ticks, begins = ticks_of(plan, events), np.zeros(len(events), bool)
     earlier = np.full(len(events), NONE_BEFORE)
@@ -81,7 +81,7 @@ def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) ->
 
 
 def firsts(plan: Plan, events: pa.Table) -> Bools:
-    """Which events are the first ones of their key, of events by key."""
+    """Mask of the first event of each key, of events sorted by key."""
     columns = [normalised(plain(events.column(name), plan.input_schema.field(name).type)) for name in plan.by]
     codes, _ = key_codes(columns, len(events), ordered=False)
     return differs(codes)
@@ -94,7 +94,7 @@ def ranks_of(plan: Plan, events: pa.Table) -> Ints:
 
 
 def of_first_lives(plan: Plan, before: Partials) -> Partials:
-    """Stored partials as those of the lives that go on."""
+    """Stored partials with life 0 as their last key: the life that new events may go on with."""
     place = len(plan.by) - 1
     numbers = pa.array(np.zeros(len(before), np.int64))
     return Partials(plan, before.table.add_column(place, plan.partials_schema.field(place), numbers))

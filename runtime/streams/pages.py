@@ -9,12 +9,10 @@ import numpy as np
 from ...aggregators.states.arrays import Ints
 from ..columns.groups import grouped
 from ..columns.key_codes import code_numbers, subtract
+from ..tuning import PAGE_PARTIALS
 
 FRAMES = 16
 """Frames that share a number, ``frame // FRAMES``: a page begins with one, and is called by it."""
-
-FULL = 4096
-"""The most partials of a page with several numbers: a micro-batch writes the pages that it touches anew."""
 
 NOWHERE = -(1 << 62)
 """The page of frames before all that are stored."""
@@ -55,7 +53,7 @@ def cut(numbers: Ints, counts: Ints, owned: Ints) -> Ints:
     pages: list[int] = []
     rows, last = 0, None
     for begin, count, owner in zip(numbers.tolist(), counts.tolist(), owned.tolist(), strict=True):
-        if owner != last or rows + count > FULL:
+        if owner != last or rows + count > PAGE_PARTIALS:
             pages.append(begin)
             rows, last = 0, owner
         else:

@@ -6,14 +6,14 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..intervals.lifespans import lifespans
 from ..plan.plan import FRAME, Plan
-from ..windows.numbered import NumberedWindows
 
 
 def needed_partials(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Bools:
-    """Which partials any kind of windows needs; with ``opened`` those that are in a window that has not closed."""
+    """Mask of partials that any kind of windows needs; with ``opened`` of those in a window that has not closed."""
     rows = len(views[0].frames)
     found = np.zeros(rows, bool)
     if not rows:
@@ -29,7 +29,7 @@ def needed_partials(plan: Plan, views: list[PartialsView], watermark: int, *, op
 
 
 def in_gaps(plan: Plan, views: list[PartialsView]) -> Bools:
-    """Which partials are of interval events that live between two windows, and so are in none."""
+    """Mask of partials of interval events that lie between two windows, so that they are in none."""
     found = np.ones(len(views[0].frames), bool)
     for windows, view in zip(plan.axis.windows, views, strict=True):
         if not isinstance(windows, NumberedWindows):
@@ -39,7 +39,7 @@ def in_gaps(plan: Plan, views: list[PartialsView]) -> Bools:
 
 
 def untouched(plan: Plan, views: list[PartialsView], watermark: int) -> Bools:
-    """Which partials are in no numbered window that a watermark has closed."""
+    """Mask of partials that are in no closed window, of those windows that have numbers."""
     found = np.ones(len(views[0].frames), bool)
     for windows, view in zip(plan.axis.windows, views, strict=True):
         if isinstance(windows, NumberedWindows):
@@ -48,7 +48,7 @@ def untouched(plan: Plan, views: list[PartialsView], watermark: int) -> Bools:
 
 
 def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int | None:
-    """The tick at which the first window closes that has not closed; None where there is none."""
+    """Earliest tick beyond the watermark at which a window closes; None if none will."""
     ticks = []
     for number, (windows, view) in enumerate(zip(plan.axis.windows, views, strict=True)):
         if not len(view.frames):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..frames.numbered import NumberedWindows
 from ..plan.plan import Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
-from ..windows.numbered import NumberedWindows
 
 
 def counted(plan: Plan) -> Plan:
-    """A plan whose partials have what a stream must know of them beside what the windows need.
+    """The plan with the window inputs that only a stream needs.
 
-    The number of their events, so that dropped ones can be counted; and of some kinds their row numbers, their first
-    and their last time.
+    These are the number of events of each partial, so that dropped ones can be counted; for some kinds of windows also
+    its row number, first time and last time.
     """
     names = {"rows"}.union(*(each.stream_inputs for each in plan.axis.windows))
     if plan.in_rows:
@@ -27,7 +27,7 @@ def counted(plan: Plan) -> Plan:
 
 
 def holds(plan: Plan) -> bool:
-    """Whether events are held back until the watermark has passed them, for an answer that depends on their order."""
+    """Whether a query depends on the order of events, which are then held back until the watermark has passed them."""
     windows = plan.axis.windows
     if plan.ordered or plan.in_rows or any(each.emit != "every" for each in windows):
         return True
@@ -37,6 +37,8 @@ def holds(plan: Plan) -> bool:
 def why_not(plan: Plan) -> str | None:
     """Why a stream cannot answer a query, in words; None where it can."""
     windows = plan.axis.windows
+    if plan.axis.beside in ("event", "label"):
+        return "its results are beside events or labels, and windows are given as they close"
     if plan.until is not None:
         if plan.axis.each_row:
             return "events have an end, and the order of events matters to an operation"
@@ -46,6 +48,11 @@ def why_not(plan: Plan) -> str | None:
             return "events have an end, and windows depend on those before them"
         if any(each.emits_empty for each in windows):
             return "events have an end, and empty='emit' asks for windows without one"
+    if plan.filled:
+        return (
+            f"{next(iter(plan.filled))} is filled, and its values in windows that were given before are not kept; fill "
+            "its results where they are written"
+        )
     for each in windows:
         if each.fill is not None:
             return "windows are filled (fill_from=, fill_to=), and which keys there are is known at the end only"

@@ -11,12 +11,12 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Bools, Ints
 from ..accumulate.accumulate import accumulate
 from ..columns.ticks import NEVER
+from ..frames.numbered import NumberedWindows
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.chunks import views_of
 from ..results.finish import results
-from ..windows.numbered import NumberedWindows
 from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
@@ -107,7 +107,7 @@ class Shard:
             yield found if plan is self.plan else without_lives(plan, found)
 
     def revised(self, new: Partials) -> Iterator[pa.Table]:
-        """The results of closed windows that partials have changed which were added, as these windows are by now."""
+        """New results of the closed windows that some partials, already added, have changed."""
         if not self.lateness or self.gone == self.watermark:
             return
         new = merge(new)
@@ -120,7 +120,7 @@ class Shard:
         yield from results(stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
 
     def add(self, partials: Partials) -> Partials:
-        """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
+        """Store the partials of new events; returns the late ones, whose windows are all closed, and are not stored."""
         new = merge(partials)
         if self.plan.until is not None:
             new = new.where(~in_gaps(self.plan, views_of(new)))
@@ -142,21 +142,21 @@ class Shard:
         return new.where(late)
 
     def _both(self, stored: Partials, new: Partials) -> Partials:
-        """Stored partials and new ones, which come after them whatever the rank of their batch in its micro-batch."""
+        """Merge stored partials with new ones, which come later in order whatever their batch rank."""
         at = stored.table.column_names.index(BATCH_RANK)
         field = stored.table.schema.field(at)
         tables = [each.table.set_column(at, field, pa.array(np.zeros(len(each), np.int64))) for each in (stored, new)]
         return merge(Partials(self.plan, each) for each in tables)
 
     def hold(self, events: pa.Table) -> int:
-        """Hold new events back, but for those that the watermark has passed; how many those are."""
+        """Hold new events back; those that the watermark has passed are dropped, and their number is returned."""
         assert self.held is not None
         late = self.held.add(events, self.watermark)
         self.due = earliest(self.due, self.held.due)
         return late
 
     def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
-        """Stored partials, and after them those of events that were held back; the pages that the latter are in.
+        """Merge stored partials with those of released events, which come later; also the stored pages that change.
 
         They are of the plan that comes first, in which keys have lives where an event begins a later one.
         """
@@ -168,11 +168,11 @@ class Shard:
         return merge([before, found]), self._pages_of(found.frames)
 
     def _open(self, merged: Partials) -> Bools:
-        """Which partials are in a window that still takes events."""
+        """Mask of partials in a window that still takes events."""
         return needed_partials(self.plan, views_of(merged), self.gone, opened=True)
 
     def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
-        """What is left of partials once the windows that the watermark closes are given; the pages that change."""
+        """The partials to keep after the results of closed windows were given; also the stored pages that change."""
         views = views_of(stored)
         kept = needed_partials(self.plan, views, self.gone)
         if any(each.counts_rows for each in self.plan.axis.windows) and len(kept):
@@ -190,7 +190,7 @@ class Shard:
         return left, self._pages_of(stored.frames) | self._pages_of(left.frames)
 
     def _wake_for(self, merged: Partials) -> None:
-        """Be due where the first window of some partials closes."""
+        """Move :attr:`due` to where a window of some partials closes or a key is forgotten, if that is earlier."""
         views = views_of(merged)
         closing = first_closing(self.plan, views, self.watermark)
         if self.lateness and (going := first_closing(self.plan, views, self.gone)) is not None:
@@ -198,13 +198,13 @@ class Shard:
         self.due = earliest(self.due, closing, first_forgotten(self.plan, views[0], self.watermark, self.forget))
 
     def _merged(self, pages: Iterable[int]) -> Partials:
-        """The partials of some pages, whose columns an earlier release may have stored in another order."""
+        """Read and merge some pages; an earlier release may have stored their columns in another order."""
         schema = self.plan.partials_schema
         tables = [table.select(schema.names) for page in sorted(pages) if (table := self.store.get(page)) is not None]
         return merge(Partials(self.plan, pa.concat_tables([schema.empty_table(), *tables])))
 
     def _write(self, merged: Partials, pages: set[int]) -> None:
-        """Store what merged partials have of some pages, and what is in none yet."""
+        """Rewrite some pages from merged partials; frames that are in no page yet get one."""
         numbers, place, counts = distinct(self._numbers(merged.frames))
         owned = owners(numbers, self.store.pages())
         touched = np.isin(owned, [NOWHERE, *pages])
@@ -218,7 +218,7 @@ class Shard:
             self.store.put(page, merged.table.filter(pa.array(rows == page)))
 
     def _numbers(self, frames: Ints) -> Ints:
-        """What decides on each frame's page: the same for all where frames are rows, as each key has its own."""
+        """The page number of each frame: ``frame // FRAMES``, or 0 if frames are rows, whose numbers are of a key."""
         return np.zeros_like(frames) if self.plan.in_rows else frames // FRAMES
 
     def _pages_of(self, frames: Ints) -> set[int]:
@@ -232,5 +232,5 @@ def events_in(some: Partials) -> int:
 
 
 def earliest(*ticks: int | None) -> int | None:
-    """The least of some ticks, of which some may be None."""
+    """The least tick that is not None; None if all are."""
     return min((tick for tick in ticks if tick is not None), default=None)

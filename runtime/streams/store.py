@@ -1,4 +1,4 @@
-"""Where a shard keeps what it has."""
+"""The interface of the store of a shard's tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 class Store(Protocol):
-    """Tables by numbers: partials by their page of frames, or events that are held back by their page of time."""
+    """Tables by page number: partials by page of frames, or held events by page of time."""
 
     def pages(self) -> Iterable[int]:
         """The numbers of all pages."""

@@ -4,8 +4,7 @@ from .around import around
 from .cumulating import cumulating
 from .landmark import landmark
 from .last_rows import last_rows
-from .policy import policy
-from .policy_rules import by_count, by_delta, by_time
+from .policy import by_count, by_delta, by_time, policy
 from .session import session
 from .sliding import sliding, tumbling
 from .snapshot import snapshot

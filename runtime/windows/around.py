@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators import loops
-from ...aggregators.durations import Length, fixed
+from ...aggregators.durations import Length, written
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import are_ones, numbers
 from ...aggregators.states.arrays import Bools, Ints
@@ -20,7 +20,9 @@ from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
+from ..frames.windows import TypeOf, Windows
+from .calendar import Reach, reach_of
+from .spec import BOUNDS, Bounds, MinFill, Spec, check_words, of_rows, one_of, samples
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Around(Spec):
     closed: str = "both"
     min_fill: str = "full"
     min_samples: int = 0
+    timezone: str | None = None
 
     def __str__(self) -> str:
         first, last = self.rows or self.time or (0, 0)
@@ -46,8 +49,11 @@ class Around(Spec):
             fill = self.min_fill == "partial"
             return AroundRows(time=time, first=first, last=last, partial=fill, min_samples=self.min_samples)
         assert self.time is not None
-        start, end = (time.duration(value, "time") for value in self.time)
-        check_ascending("time", self.time, start, end, partial(in_words, type=time.type))
+        start, end = (reach_of(time, value, "time", self.timezone) for value in self.time)
+        if start.calendar is end.calendar is None:
+            check_ascending("time", self.time, start.ticks, end.ticks, partial(in_words, type=time.type))
+        elif start.least > end.most or (start.calendar and end.calendar and start.months > end.months):
+            raise QueryError(f"time is {self.time!r}, whose first bound is after its last; expected it before")
         return AroundTime(time=time, start=start, end=end, closed=self.closed, min_samples=self.min_samples)
 
 
@@ -58,6 +64,7 @@ def around(
     closed: Bounds = "both",
     min_fill: MinFill | None = None,
     min_samples: int = 0,
+    timezone: str | None = None,
 ) -> Around:
     """A window around each event, relative to it: the past, the future, or both.
 
@@ -70,8 +77,8 @@ def around(
         The first and the last row, counted from the event's own, which is 0: ``(-2, 0)`` for it and the two before,
         ``(0, 2)`` for it and the two after. ``window`` then has the times of the first and the last row.
     time
-        The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event. They are of
-        fixed length: a day is 24 hours.
+        The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event. A day is 24
+        hours; months, quarters and years go by the calendar, from a day to the same day of another month, or its last.
     closed
         Which ends belong to the window: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
     min_fill
@@ -79,6 +86,8 @@ def around(
         them as far as they go. Windows of time are never left out.
     min_samples
         As for :func:`sliding`.
+    timezone
+        The zone in which months are counted, as for :func:`sliding`.
 
     Raises
     ------
@@ -109,13 +118,13 @@ def around(
     if time is not None:
         if min_fill == "full":
             raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
-        ends = [fixed(value, "time") for value in pair]
+        ends = [written(value, "time") for value in pair]
         integers = [end for end in ends if isinstance(end, int)]
-        times = [end.microseconds for end in ends if isinstance(end, Length)]
+        times = [end.microseconds for end in ends if isinstance(end, Length) and not end.calendar]
         for known, kind in ((integers, pa.int64()), (times, pa.timestamp("us"))):
             if len(known) == 2:
                 check_ascending("time", pair, known[0], known[1], partial(in_words, type=kind))
-        return Around(None, pair, closed, min_samples=samples(min_samples))
+        return Around(None, pair, closed, min_samples=samples(min_samples), timezone=timezone)
     first, last = (of_rows("rows", int(row), rows) for row in pair)
     least = samples(min_samples, abs(last - first) + 1)
     check_ascending("rows", pair, first, last, str)
@@ -164,10 +173,13 @@ class AroundRows(Windows):
     def row_span(self) -> tuple[int, int]:
         return max(-self.first, 0), max(self.last, 0)
 
+    def cuts_as(self, other: Windows) -> bool:
+        return isinstance(other, AroundRows)
+
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
-        least, most = partials.starts[partials.key], partials.ends[partials.key]
+        least, most = partials.of_keys(partials.starts), partials.of_keys(partials.ends)
         low, high = row + self.first, row + self.last + 1
         if self.partial:
             low, high = np.clip(low, least, most), np.clip(high, least, most)
@@ -198,8 +210,8 @@ class AroundRows(Windows):
 class AroundTime(Windows):
     """Time before and after each event: a frame a time."""
 
-    start: int
-    end: int
+    start: Reach
+    end: Reach
     closed: str
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
@@ -212,53 +224,59 @@ class AroundTime(Windows):
 
     @property
     def tick_span(self) -> tuple[int, int]:
-        return max(-self.start, 0), max(self.end, 0)
+        return max(-self.start.least, 0), max(self.end.most, 0)
+
+    def cuts_as(self, other: Windows) -> bool:
+        return isinstance(other, AroundTime)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
-        overflow_guard(ticks, 1 - min(self.start, 0), 1 + max(self.end, 0), self.time)
+        before, after = self.tick_span
+        overflow_guard(ticks, 1 + before, 1 + after, self.time)
         return ticks, None
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
         at, row = partials.frames, numbers(len(partials.frames))
-        first = self.start + (self.closed in ("right", "neither"))
-        low, high = reach(partials, first), reach(partials, self._stop)
-        if first > self._stop:
+        start, end = self.start.of(at), self.end.of(at)
+        shifts = int(self.closed in ("right", "neither")), self._shift
+        low, high = (
+            reach(partials, far.ticks + shift) if far.calendar is None else partials.locate(partials.key, bound + shift)
+            for far, bound, shift in zip((self.start, self.end), (start, end), shifts, strict=True)
+        )
+        if self.start.most + shifts[0] > self.end.least + shifts[1]:
             high = np.maximum(low, high)
         if are_ones(partials.window_inputs["rows"]):
-            start, end = (at + ahead if ahead else at for ahead in (self.start, self.end))
             return Ranges(low, high, row, start, end, at)
         row = np.repeat(row, partials.window_inputs["rows"])
-        low, high = low[row], high[row]
-        return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
+        return Ranges(low[row], high[row], row, start[row], end[row], at[row])
 
     @cached_property
-    def _stop(self) -> int:
-        """The first tick after a window, counted from its event's."""
-        return self.end + (self.closed in ("right", "both"))
+    def _shift(self) -> int:
+        return int(self.closed in ("right", "both"))
+
+    @property
+    def forward(self) -> bool:  # type: ignore[override]  # the last days of a month come before its first ones
+        return self.start.calendar is self.end.calendar is None
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         assert ranges.at is not None
-        return np.maximum(ranges.at + 1, ranges.end + self._stop - self.end)
+        return np.maximum(ranges.at + 1, ranges.end + self._shift)
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
-        return ticks + max(1, self._stop)
+        return ticks + max(1, self.end.most + self._shift)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         """Partials in reach of events to come, or of events whose windows have not closed."""
         found = self.ranges(view)
         still = np.flatnonzero(self.closing_ticks(found, view) > watermark)
         keys = np.arange(len(view.starts))
-        cut = view.locate(keys, np.full(len(keys), watermark + self.start))
+        cut = view.locate(keys, np.full(len(keys), watermark + self.start.least))
         np.minimum.at(cut, view.key[found.row[still]], np.minimum(found.low, found.row)[still])
         return view.from_place(cut - view.starts)
 
     def describe(self) -> str:
-        start, end = (self._word(ticks) for ticks in (self.start, self.end))
+        start, end = (far.words(self.time) for far in (self.start, self.end))
         return f"{start} to {end} around each event, closed={self.closed!r}{self.samples_in_words}"
-
-    def _word(self, ticks: int) -> str:
-        return ("-" if ticks < 0 else "") + describe(abs(ticks), self.time.type)
 
 
 def reach(partials: PartialsView, distance: int) -> Ints:

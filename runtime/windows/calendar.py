@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ...aggregators.durations import Length, written
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Ints
-from ..columns.ticks import DAY, Duration, TimeColumn, ticks_since_epoch
+from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
 from ..frames.steps import Steps
 
 MONDAY = -3
@@ -192,6 +192,71 @@ def is_known(zone: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How far a window reaches from its own time: some ticks later, or some months on a calendar.
+
+    ``least`` and ``most`` bound it in ticks; they are negative before the time itself.
+    """
+
+    ticks: int = 0
+    months: int = 0
+    calendar: Calendar | None = None
+
+    @property
+    def least(self) -> int:
+        """The fewest ticks, from the time on, that it may be."""
+        return min(self._ends)
+
+    @property
+    def most(self) -> int:
+        """The most ticks, from the time on, that it may be."""
+        return max(self._ends)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        if self.calendar is None:
+            return self.ticks, self.ticks
+        far = self.calendar.most_ticks(abs(self.months))
+        return (-far, 0) if self.months < 0 else (0, far)
+
+    def of(self, ticks: Ints) -> Ints:
+        """Where it ends, for each of some ticks."""
+        if self.calendar is None:
+            return ticks + self.ticks if self.ticks else ticks
+        return self.calendar.moved(ticks, self.months)
+
+    def back(self) -> Reach:
+        """The same as far the other way."""
+        return Reach(-self.ticks, -self.months, self.calendar)
+
+    def words(self, time: TimeColumn) -> str:
+        """The reach in words."""
+        if self.calendar is None:
+            return ("-" if self.ticks < 0 else "") + describe(abs(self.ticks), time.type)
+        return ("-" if self.months < 0 else "") + self.calendar.length(abs(self.months)) + self.calendar.in_zone
+
+
+def reach_of(time: TimeColumn, duration: Duration, argument: str, timezone: str | None) -> Reach:
+    """How far a duration reaches: months by the calendar of a zone, or else of the column; all others in ticks.
+
+    Raises
+    ------
+    DurationError, QueryError
+        If it mixes months with other units, or does not fit the time column or the zone.
+    """
+    if timezone is not None:
+        require_zone(time, timezone)
+    number = months(duration, argument)
+    if number is None:
+        return Reach(time.duration(duration, argument))
+    if pa.types.is_integer(time.type):
+        raise DurationError(
+            f"{argument} is {duration!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
+        )
+    return Reach(0, number, Calendar(time, "month", 0, zone_of(time, timezone)))
+
+
+@dataclass(frozen=True)
 class Calendar:
     """Months (``unit`` is ``"month"``) or days (``"day"``) of a zone, numbered from the beginning of 1970.
 
@@ -230,11 +295,7 @@ class Calendar:
     def _local_units(self, ticks: Ints) -> Ints:
         days = ticks
         if not pa.types.is_date(self.time.type):
-            local = ticks
-            if self.zone is not None:
-                instants = pa.array(ticks).view(pa.timestamp("us", tz=self.zone))
-                local = pc.local_timestamp(instants).view(pa.int64()).to_numpy()
-            days = (local - self.clock) // DAY
+            days = (self._local(ticks) - self.clock) // DAY
         if self.unit == "day":
             return days
         return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
@@ -255,9 +316,34 @@ class Calendar:
 
     def _midnights(self, days: Ints) -> Ints:
         """The tick at which each day begins in the zone."""
-        local = pa.array(days * DAY + self.clock).view(pa.timestamp("us"))
-        instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
+        return self._instants(days * DAY + self.clock)
+
+    def _local(self, ticks: Ints) -> Ints:
+        """What clocks show in the zone, as ticks since the beginning of 1970."""
+        if self.zone is None:
+            return ticks
+        local: Ints = (
+            pc.local_timestamp(pa.array(ticks).view(pa.timestamp("us", tz=self.zone))).view(pa.int64()).to_numpy()
+        )
+        return local
+
+    def _instants(self, local: Ints) -> Ints:
+        """The ticks at which clocks show times in the zone."""
+        if self.zone is None:
+            return local
+        times = pa.array(local).view(pa.timestamp("us"))
+        instants = pc.assume_timezone(times, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
+
+    def moved(self, ticks: Ints, months: int) -> Ints:
+        """The ticks some months later: at the same time of day, on the same day, or the last one of a shorter month."""
+        dates = pa.types.is_date(self.time.type)
+        local, clock = (ticks, np.zeros_like(ticks)) if dates else np.divmod(self._local(ticks), DAY)
+        month = local.astype("datetime64[D]").astype("datetime64[M]")
+        day = local - month.astype("datetime64[D]").astype(np.int64)
+        first, beyond = ((month + later).astype("datetime64[D]").astype(np.int64) for later in (months, months + 1))
+        days: Ints = first + np.minimum(day, beyond - first - 1)
+        return days if dates else self._instants(days * DAY + clock)
 
     def length(self, units: int) -> str:
         """Some months or days, in words."""

@@ -13,13 +13,14 @@ from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
+from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
 from .calendar import in_days, moved
 from .choices import Cumulated, checked, with_named
 from .grid import Grid, Offset, grid
-from .numbered import NumberedWindows
-from .spec import Numbering, Pattern, RowOrder, Spec, TypeOf, WithValidity
+from .spec import Spec
 
 
 @dataclass(frozen=True)

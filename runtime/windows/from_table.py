@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,9 +14,10 @@ from ...aggregators.errors import ColumnError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
-from ..frames.partials_view import PartialsView
+from ..frames.partials_view import GivenRows, PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
-from .spec import Spec, TypeOf, Windows
+from ..frames.windows import TypeOf, Windows
+from .spec import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,10 @@ class FromAnchors(Spec):
     empty: str
     rows: Callable[[], pa.Table]
     """Gives the other data set with all its columns."""
+    edges: Ints | None = None
+    """Where the axis is cut for several such specs, in ticks."""
+    by_tick: bool = False
+    """Whether it is cut at every tick between these."""
 
     def __str__(self) -> str:
         return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"
@@ -61,7 +66,7 @@ class FromAnchors(Spec):
         ]
         return Anchored(
             time=time, keys=tuple(keys), key_names=self.by, start=start, end=end, at=at, closed=self.closed,
-            empty=self.empty,
+            empty=self.empty, edges=self.edges, by_tick=self.by_tick,
         )  # fmt: skip
 
     def _ticks(self, time: TimeColumn, name: str) -> Ints:
@@ -97,7 +102,7 @@ class FromAnchors(Spec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Anchored(Windows):
-    """Given windows in ticks: the axis is cut wherever any of them starts or ends."""
+    """Given windows in ticks: the axis is cut wherever any of them starts or ends, or by the edges of several kinds."""
 
     keys: tuple[pa.Array, ...]
     key_names: tuple[str, ...]
@@ -106,6 +111,8 @@ class Anchored(Windows):
     at: Ints
     closed: str
     empty: str
+    edges: Ints | None = None
+    by_tick: bool = False
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     forward = False
@@ -121,27 +128,61 @@ class Anchored(Windows):
             return []
         return list(self.keys) if self.keys else None
 
+    @property
+    def anchor_keys(self) -> Sequence[tuple[str, pa.Array]]:
+        return list(zip(self.key_names, self.keys, strict=True)) if self.keys else ()
+
+    def with_anchor_keys(self, keys: tuple[pa.Array, ...]) -> Windows:
+        return replace(self, keys=keys)
+
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:
         """The sorted bounds of windows, and the places among them of each window's start and end."""
         begin = self.start + (self.closed in ("right", "neither"))
         stop = np.maximum(self._stops(self.end), begin)
-        edges = np.unique(np.concatenate([begin, stop]))
+        edges = np.unique(np.concatenate([begin, stop])) if self.edges is None else self.edges
+        if self.by_tick:
+            return edges, begin, stop
         return edges, np.searchsorted(edges, begin), np.searchsorted(edges, stop)
+
+    @property
+    def before_all(self) -> int:
+        return int(self._edges[0][0]) - 1 if self.by_tick else -1
+
+    def cuts_as(self, other: Windows) -> bool:
+        if not isinstance(other, Anchored) or self.edges is None or other.edges is None:
+            return False
+        return self.by_tick == other.by_tick and np.array_equal(self.edges, other.edges)
+
+    def same_rows(self, other: Windows) -> bool:
+        if not (isinstance(other, Anchored) and self.keys and len(self.keys) == len(other.keys)):
+            return False
+        same = all(one.equals(two) for one, two in zip(self.keys, other.keys, strict=True))
+        return same and np.array_equal(self.at, other.at)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are between the first bound and the last (None: all)."""
         edges = self._edges[0]
+        if self.by_tick:
+            return ticks, (ticks >= edges[0]) & (ticks < edges[-1])
         frames = np.searchsorted(edges, ticks, side="right") - 1
         # Where every window is for every key, the keys of all events matter.
         return frames, (frames >= 0) & (frames < len(edges) - 1) if self.keys else None
 
+    def rows_given(self, view: PartialsView) -> GivenRows | None:
+        """The anchors of each key, in the order of their times; None where every one is for every key."""
+        return self._by_key(view) if self.keys else None
+
+    def _by_key(self, view: PartialsView) -> GivenRows:
+        key, anchor = self._pairs(view)
+        order = np.lexsort((anchor, self.at[anchor], key))
+        return GivenRows(anchor[order], np.bincount(key, minlength=len(view.starts)))
+
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
         _, begin, stop = self._edges
-        key, anchor = self._pairs(partials)
-        order = np.lexsort((anchor, self.at[anchor], key))
-        key, anchor = key[order], anchor[order]
+        given = partials.given or self._by_key(partials)
+        key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
         low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
         bounds = self.start[anchor], self.end[anchor], self.at[anchor]
         found = Ranges(low, high, partials.starts[key], *bounds, anchor)
@@ -216,4 +257,6 @@ class Anchored(Windows):
         return f"{len(self.start)} given windows {which}, closed={self.closed!r}"
 
     def describe_frames(self) -> str:
+        if self.by_tick:
+            return super().describe_frames()
         return f"{max(len(self._edges[0]) - 1, 0)} frames between the bounds of the given windows"

@@ -14,9 +14,10 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
+from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
-from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, WithValidity, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, check_words, one_of
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -313,5 +314,7 @@ class LandmarkEach(Bounded):
             opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
             high = np.minimum(high, opened[partials.key])
         end = at if self.until is None else np.minimum(at, self.until)
-        found = Ranges(partials.starts[partials.key], high, row, self.starts_of(partials, row), end, at)
-        return found.where(found.high > found.low)
+        low = partials.of_keys(partials.starts)
+        start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
+        found = Ranges(low, high, row, start, end, at)
+        return found if self.beyond is None else found.where(found.high > found.low)

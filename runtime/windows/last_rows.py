@@ -15,21 +15,9 @@ from ..columns.ticks import NEVER, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.steps import Steps
 from ..frames.window_ranges import Coverage, Ranges
+from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .spec import (
-    Emit,
-    Gaps,
-    MinFill,
-    Pattern,
-    RowOrder,
-    Spec,
-    TypeOf,
-    WithValidity,
-    check_words,
-    one_of,
-    samples,
-    whole,
-)
+from .spec import Emit, Gaps, MinFill, Spec, check_words, one_of, samples, whole
 
 TIES = {
     "arrival": "for rows in their order",

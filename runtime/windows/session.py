@@ -13,7 +13,8 @@ from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
+from ..frames.windows import Numbering, TypeOf, Windows
+from .spec import Spec, Stamp, check_words
 
 
 @dataclass(frozen=True)

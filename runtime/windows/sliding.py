@@ -13,22 +13,16 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.steps import Steps
 from ..frames.window_ranges import Ranges
+from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .choices import Slid, Tumbled, checked, with_named
 from .grid import Offset, offset_ticks
-from .numbered import NumberedWindows
-from .spec import (
-    Numbering,
-    Pattern,
-    RowOrder,
-    Spec,
-    TypeOf,
-    WithValidity,
-)
+from .spec import Spec
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from ..columns.ticks import NEVER, TimeColumn
 from ..frames.live_frames import LiveFrames
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
-from .spec import Emit, Spec, TypeOf, Windows, check_words
+from ..frames.windows import TypeOf, Windows
+from .spec import Emit, Spec, check_words
 
 
 @dataclass(frozen=True)

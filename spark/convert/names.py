@@ -62,7 +62,7 @@ def check_apart(spark: SparkSession, names: Iterable[str], kinds: Mapping[str, s
 
 def check_result(spark: SparkSession, plan: Plan) -> None:
     """:func:`check_apart` for the columns of a query's result: its keys, ``window``, ``at`` and outputs."""
-    kinds = dict.fromkeys(plan.outputs, "the output") | dict.fromkeys(plan.by, "the key")
+    kinds = dict.fromkeys(plan.columns_computed, "the output") | dict.fromkeys(plan.by, "the key")
     check_apart(spark, plan.result_schema.names, kinds)
 
 

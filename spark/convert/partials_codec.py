@@ -9,11 +9,10 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.ipc import THREADS_FROM, read_stream
+from ...runtime.sources.ipc import read_stream
+from ...runtime.tuning import THREADS_FROM_BYTES
+from ..tuning import WIRE_BYTES, WIRE_ROWS
 from .types import arrow_schema, to_spark
-
-BATCH_ROWS = 65_536
-BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
 def to_ipc(table: pa.Table) -> bytes:
     """A table as an Arrow IPC stream; compressed, because it is copied several times and is mostly small numbers."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=table.nbytes >= THREADS_FROM)
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=table.nbytes >= THREADS_FROM_BYTES)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     blob: bytes = sink.getvalue().to_pybytes()
@@ -126,6 +125,6 @@ def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
     if table.num_rows == 0:
         return
     per_row = max(1, table.nbytes // table.num_rows)
-    for batch in table.to_batches(max_chunksize=max(1, min(BATCH_ROWS, BATCH_BYTES // per_row))):
+    for batch in table.to_batches(max_chunksize=max(1, min(WIRE_ROWS, WIRE_BYTES // per_row))):
         if batch.num_rows:
             yield batch

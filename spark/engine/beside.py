@@ -35,14 +35,14 @@ def beside_events(df: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
     """
     if lost := [name for name in names if name not in df.columns]:
         raise ColumnError(f"the files have a column {lost[0]!r} of a type that cannot be used; expected it left out")
-    check_apart(df.sparkSession, [*names, *plan.outputs], dict.fromkeys(plan.outputs, "the output"))
+    check_apart(df.sparkSession, [*names, *plan.columns_computed], dict.fromkeys(plan.columns_computed, "the output"))
     read = [*plan.by, *(name for name in plan.columns if name not in plan.by)]
     rows = under_plain_names(df, [*read, *names])
     time, *ties = (f"c{read.index(name)}" for name in (plan.time, *plan.ties))
     rows = in_key_order(rows, time, [f"c{at}" for at in range(len(plan.by))], ties)
     fields = [*rows.schema.fields[len(read) :], *output_schema(plan.result_schema, [])]
     schema = t.StructType([t.StructField(f"c{at}", each.dataType) for at, each in enumerate(fields)])
-    return stage(rows, tasks.beside, plan, read, schema, schema=schema).toDF(*names, *plan.outputs)
+    return stage(rows, tasks.beside, plan, read, schema, schema=schema).toDF(*names, *plan.columns_computed)
 
 
 def beside_labels(labels: pa.Table, results: DataFrame) -> DataFrame:

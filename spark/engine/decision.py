@@ -12,9 +12,6 @@ from ...runtime.results.row_blocks import in_blocks
 from ...runtime.results.window_blocks import in_window_blocks
 from ..options import Options
 
-FEW_EVENTS = 1 << 21
-"""The most events that the driver gets rather than partials, by the footers of the files that they come from."""
-
 
 class Choice(NamedTuple):
     """Who does a step, and why, in words."""
@@ -79,7 +76,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         sort != "time"
         and (read is None or read.by == "spark")
         and options.accumulate == "auto"
-        and is_library_code(plan.outputs),
+        and is_library_code(plan.columns_computed),
         in_blocks(plan) if plan.in_rows else in_window_blocks(plan),
     )
 

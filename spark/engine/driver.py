@@ -26,6 +26,7 @@ from ..session.conf_overrides import described
 from ..session.dataframes import batches_to_dataframe, to_dataframe
 from ..session.errors import too_large
 from ..session.staging import stage
+from ..tuning import ROW_BYTES, SLID_ROWS
 from . import tasks
 from .decision import Decision
 from .explain import stages
@@ -97,7 +98,7 @@ def in_words(plan: Plan) -> str:
     """What Spark's pages say of the jobs of a query, such as ``framefold: n by driver over 1 hour every 1 minute``."""
     by = f" by {', '.join(plan.by)}" if plan.by else ""
     windows = " and ".join(each.named.removeprefix("windows of ").partition(",")[0] for each in plan.axis.windows)
-    return f"framefold: {', '.join(plan.outputs)}{by} over {windows}"[:WORDS]
+    return f"framefold: {', '.join(plan.columns_computed)}{by} over {windows}"[:WORDS]
 
 
 def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: Partials) -> DataFrame | None:
@@ -138,11 +139,11 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     return on_executors(spark, job, PartialRows(rows, tasks.slide_blobs, None))
 
 
-def blobs_of(merged: Partials, rows: int = tasks.SLID_ROWS) -> list[bytes]:
+def blobs_of(merged: Partials, rows: int = SLID_ROWS) -> list[bytes]:
     """IPC blobs of whole keys, of about ``rows`` partials each, fewer where these are large."""
     starts = merged.starts
     assert starts is not None
-    rows = max(1, min(rows, rows * tasks.ROW_BYTES * len(merged) // max(merged.table.nbytes, 1)))
+    rows = max(1, min(rows, rows * ROW_BYTES * len(merged) // max(merged.table.nbytes, 1)))
     edges = starts[np.searchsorted(starts, np.arange(0, len(merged), rows), side="left").clip(max=len(starts) - 1)]
     cuts = [*np.unique(np.append(edges, 0)).tolist(), len(merged)]
     return [to_ipc(merged.table.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]

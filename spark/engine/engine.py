@@ -9,23 +9,28 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...runtime.explain import Explanation, explain
+from ...runtime.expressions.text import Expr
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
+from ...runtime.sources.computed import INPUT
+from ...runtime.sources.conditions import WHERE
 from ...runtime.sources.files import one_line
 from ...runtime.sources.struct_fields import struct_paths
+from ..convert.expressions import in_spark
 from ..convert.names import check_result, column, type_in
-from ..convert.types import input_schema, output_schema
+from ..convert.types import collected, input_schema, output_schema
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from . import driver
 from .beside import beside_events, beside_labels
 from .decision import Decision, decide
 from .events_source import EventsSource
-from .explain import stages
+from .explain import IN_WHOLE_KEYS, stages
 from .few_events import FewEventsSource
 from .readable import require_readable
 from .rows_source import RowsSource
@@ -73,6 +78,8 @@ class DataFrameEngine:
             return beside_events(self.df, plan, rows)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
+        if plan.axis.beside == "event":
+            return explain(plan, "Spark", IN_WHOLE_KEYS)
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
     def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
@@ -88,11 +95,13 @@ class DataFrameEngine:
         return DataFrameEngine(self.df.select("*", *added)) if added else self
 
     def where(self, condition: Any) -> DataFrameEngine:
+        if isinstance(condition, Expr):
+            condition = self.column_of(condition, WHERE, of_truth=True)
         if not isinstance(condition, (Column, str)):
             kind = type(condition)
             raise QueryError(
-                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected a Spark column such as "
-                "functions.col('x') > 0, or SQL as a string"
+                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected SQL as ff.expr has "
+                "it, or Spark's as a string, or a Spark column such as functions.col('x') > 0"
             )
         try:
             some = self.df.where(condition)
@@ -106,10 +115,12 @@ class DataFrameEngine:
     def with_columns(self, expressions: Mapping[str, Any]) -> DataFrameEngine:
         df = self.df
         for name, each in expressions.items():
+            if isinstance(each, Expr):
+                each = self.column_of(each, INPUT)
             if not isinstance(each, Column):
                 raise QueryError(
-                    f"the input {name} is {kind_of(each)}, and the events are on Spark; expected a Spark column such "
-                    "as functions.col('x') * 2"
+                    f"the input {name} is {kind_of(each)}, and the events are on Spark; expected ff.expr('x * 2'), or "
+                    "a Spark column such as functions.col('x') * 2"
                 )
             try:
                 df = df.withColumn(name, each)
@@ -117,6 +128,22 @@ class DataFrameEngine:
             except AnalysisException as error:
                 raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
         return DataFrameEngine(df)
+
+    def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
+        if self.df.isStreaming:
+            raise EngineError(
+                "draw() is given a stream; expected events that are there, such as some that were written"
+            )
+        engine = self.with_fields(names)
+        type_of(engine.schema(names), time, "time=")
+        some = engine.df.where(column(time).isNotNull()).orderBy(column(time)).limit(most + 1)
+        return collected(some, names), False
+
+    def column_of(self, expression: Expr, user: str, *, of_truth: bool = False) -> Column:
+        """The column of an ff.expr."""
+        names = [name for path in expression.columns for name in (".".join(path), path[0])]
+        schema = self.schema([name for name in names if name in self.df.columns])
+        return f.expr(in_spark(expression, schema, user, of_truth=of_truth))
 
     def without_time(self, time: str) -> DataFrame:
         engine = self.with_fields([time])

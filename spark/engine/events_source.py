@@ -29,11 +29,12 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
 from ..session.parallelism import parallelism
 from ..session.staging import stage
+from ..tuning import BLOB_ROWS, PARTIALS_AT_ONCE
 from . import tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
-from .tasks import BLOB_ROWS, FAILED
+from .tasks import FAILED
 
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
@@ -46,9 +47,6 @@ ON_TWO = StorageLevel(True, True, False, True, 2)
 
 ONE_PROCESS = re.compile(r"local($|\[)")
 """Masters without executors of their own."""
-
-AT_ONCE = 1 << 19
-"""The partials of tasks, about, that come to the driver with the numbers of all, which spares another job."""
 
 PENDING_BYTES = 128 << 20
 """The partials that the driver unpacks before it merges them; those that are merged come on top."""
@@ -136,7 +134,7 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     # Each of a rising number of tasks may send less: together few, however many tasks there are.
     place, rows = f.col("place"), f.col("rows")
     before = (place.bitwiseAND((1 << 32) - 1) * BLOB_ROWS + rows) * (f.shiftright(place, 32) + 1)
-    few = f.when(before <= min(limit, AT_ONCE), f.col("ipc"))
+    few = f.when(before <= min(limit, PARTIALS_AT_ONCE), f.col("ipc"))
     found = received(blobs.select(place, rows, few.alias("ipc")))
     places, partials = (found.column(name).to_numpy() for name in ("place", "rows"))
     counts = np.bincount(np.unique(places >> 32, return_inverse=True)[1], partials).astype(np.int64).tolist()

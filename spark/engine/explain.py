@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import Blocked
-from .decision import FEW_EVENTS, Decision
+from ..tuning import FEW_EVENTS
+from .decision import Decision
+
+IN_WHOLE_KEYS = (
+    ("sort", "on executors, by key and time: all events of a key come into one task"),
+    ("accumulate, slide, finish", "in mapInArrow, some keys at a time, lazily"),
+)
+"""The stages of outputs beside events."""
 
 
 def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:

@@ -20,16 +20,10 @@ from ..convert.names import under_plain_names
 from ..convert.types import cast_to
 from ..input.scan_bounds import footers_of, is_row_by_row, most_groups
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
-from .decision import FEW_EVENTS
+from ..tuning import FEW_EVENTS, FEW_GROUPS, MANY_A_GROUP
 from .source import PartialRows, PartialsSource
 from .sql_source import SqlSource
 from .tasks import Job
-
-MANY_A_GROUP = 16
-"""Where each (key, frame) has as many events, by the footers, Spark groups them sooner than it hands them over."""
-
-FEW_GROUPS = 1 << 14
-"""The most groups, by the footers, that one task of Spark puts together where others have grouped the events."""
 
 
 class FewEventsSource:

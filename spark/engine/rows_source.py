@@ -12,7 +12,7 @@ from ...runtime.accumulate.time_order import sorted_events
 from ...runtime.columns.key_codes import one_array
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
-from ...runtime.sources.arrow import BATCH_ROWS
+from ...runtime.tuning import READ_ROWS
 from ..convert.types import cast_to
 from ..input.ordering import ARRIVAL
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
@@ -35,6 +35,6 @@ class RowsSource(EventsSource):
         if (arrivals[1:] < arrivals[:-1]).any():
             found = found.sort_by(ARRIVAL)
         table = sorted_events(plan, cast_to(found.drop_columns(ARRIVAL), plan.events_schema), dictionaries=True)
-        portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
+        portions = (table.slice(start, READ_ROWS) for start in range(0, len(table), READ_ROWS))
         partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]
         return merge([Partials.none(plan), *partials])

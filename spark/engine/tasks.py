@@ -26,25 +26,7 @@ from ...runtime.results.row_blocks import with_neighbours
 from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers
-
-HELD_BYTES = 64 << 20
-"""The partials that a task holds before it merges them, and emits them if many are left. Bytes and not rows: partials
-of events in no order are many in each portion, and merging them with those of the next portions makes them few."""
-
-MERGED_ROWS = 1 << 18
-"""The sorted partials that are merged together after a shuffle."""
-
-BLOB_ROWS = 1 << 16
-"""The partials in one IPC blob, as :func:`weight_of` counts them."""
-
-WEIGHT = 128
-"""Bytes of lists and binaries in partials that are as much as one partial more: such partials consist of values."""
-
-ROW_BYTES = 512
-"""Bytes of partials that count as another row, where these are larger, to those that say how many rows are enough."""
-
-SLID_ROWS = 1 << 17
-"""The partials of whole keys that are slid together."""
+from ..tuning import BLOB_ROWS, MERGED_ROWS, ROW_BYTES, SLID_ROWS, TASK_HELD_BYTES, WEIGHT_BYTES
 
 FAILED = -1
 """The rows of a blob that has the report of an error and no partials."""
@@ -162,7 +144,7 @@ def beside(
         Sorted by key.
     """
     taken = pa.schema([plan.input_schema.field(name) for name in read])
-    outputs = arrow_schema(t.StructType(schema.fields[-len(plan.outputs) :]))
+    outputs = arrow_schema(t.StructType(schema.fields[-len(plan.columns_computed) :]))
     for some in _cut(rows, columns=len(plan.by), enough=SLID_ROWS):
         table = pa.Table.from_batches(some)
         own, events = table.select(range(len(read), table.num_columns)), table.select(range(len(read)))
@@ -230,7 +212,7 @@ def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.Record
 def weight_of(partials: pa.Table) -> int:
     """How many partials these are, each of lists or binaries counted by its bytes: who merges is chosen by that."""
     large = [column for column in partials.columns if is_large(column.type)]
-    return len(partials) + sum(int(column.nbytes) for column in large) // WEIGHT
+    return len(partials) + sum(int(column.nbytes) for column in large) // WEIGHT_BYTES
 
 
 def is_large(type: pa.DataType) -> bool:
@@ -255,10 +237,10 @@ def _merged(several: Iterable[Partials]) -> Iterator[Partials]:
     for partials in several:
         together = add_aligned(held[-1], partials) if held else None
         held = [*held, partials] if together is None else [*held[:-1], together]
-        if sum(each.table.nbytes for each in held) > HELD_BYTES:
+        if sum(each.table.nbytes for each in held) > TASK_HELD_BYTES:
             merged = _whole(held)
             # Half, so that merging happens once for half the limit of new bytes and not each time.
-            if merged.table.nbytes > HELD_BYTES // 2:
+            if merged.table.nbytes > TASK_HELD_BYTES // 2:
                 yield merged
                 held = []
             else:

@@ -75,6 +75,8 @@ class FileEngine(DataFrameEngine):
         return ScanSource(self.scan, job), decision
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
+        if plan.axis.beside == "event":
+            return super().explain(plan, options)
         decision = self._decide(plan, options)
         return explain(plan, "Spark", [("read", self._read(plan, decision)), *stages(plan, decision)])
 

@@ -27,7 +27,7 @@ from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
-from . import orc_types, parquet_types
+from . import parquet_types
 from .spark_reader import loaded, spark_path
 
 JVM_FORMATS = ("parquet", "orc")
@@ -268,7 +268,7 @@ class Scan:
             elif self.files.format == "parquet":
                 reason = parquet_types.misfit(layout.metadata, name, kind)
             else:
-                reason = orc_types.misfit(name, layout.schema.field(name).type, kind)
+                reason = orc_misfit(name, layout.schema.field(name).type, kind)
             if reason is not None:
                 return f"{file.path!r}: {reason}"
         return None
@@ -344,3 +344,12 @@ def counted(count: int, word: str) -> str:
     """
     ending = "" if count == 1 else "es" if word.endswith("ch") else "s"
     return f"{count} {word}{ending}"
+
+
+def orc_misfit(name: str, found: pa.DataType, expected: t.DataType) -> str | None:
+    """Why a column of an ORC file cannot be read here as Spark reads it; None where it can be."""
+    if pa.types.is_timestamp(found):
+        return f"the column {name!r} has times that Spark shifts by the zones of the writer's machine and its own"
+    if pa.types.is_nested(found) or to_spark(found) != expected:
+        return f"the column {name!r} is {found} in it, and {expected.simpleString()} for Spark"
+    return None

@@ -10,11 +10,9 @@ from ..engine import tasks
 from ..engine.events_source import BLOBS, collect, merged, received, release
 from ..engine.source import PartialRows, left_to_executors
 from ..session.staging import Task, stage
+from ..tuning import MIN_SHARE
 from . import task_reader
 from .scan import ReadPlan, Scan
-
-MIN_SHARE = 1 << 17
-"""The partials that each task may send at least; with more tasks than that allows, all are counted first."""
 
 
 class ScanSource:

@@ -15,6 +15,8 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError, shown
 from ...runtime.columns.ticks import NEVER, TimeColumn
+from ...runtime.expressions.text import Expr
+from ...runtime.frames.windows import RowOrder, WithValidity
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.join_spec import JoinSpec
@@ -30,20 +32,17 @@ from ...runtime.relations.names import (
     WEIGHT,
     values_of,
 )
-from ...runtime.windows.spec import RowOrder, WithValidity
 from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
 from ..session.staging import stage
+from ..tuning import ASOF_BUCKETS
 from .instants import instant, kind_of, ticks, validity
 from .overlap_join import by_key, gaps, not_null, overlap_join
 from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
-
-ASOF_BUCKETS = 256
-"""Into how many buckets the time of an as-of join is cut."""
 
 
 class DataFrameOperators:
@@ -73,7 +72,10 @@ class DataFrameOperators:
         for logger in loggers:
             logger.disabled = True  # of errors that nobody made
         try:
-            only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
+            some = only(engine.df, names)
+            if isinstance(condition, Expr):
+                return {path[0] for path in condition.columns} <= {*some.columns}
+            some.where(condition).schema  # noqa: B018  # through Connect, only this analyses it
         except (AnalysisException, ParseException):
             return False
         finally:
@@ -143,6 +145,8 @@ class DataFrameOperators:
     def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
         found = [column(name) for name in names]
         for name, each in computed.items():
+            if isinstance(each, Expr):
+                each = DataFrameEngine(data).column_of(each, f"the column {name} of select()")
             if not isinstance(each, (str, Column)):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a Spark column")
             found.append((f.expr(each) if isinstance(each, str) else each).alias(name))
@@ -154,6 +158,9 @@ class DataFrameOperators:
             raise QueryError(f"a column of select() does not fit the DataFrame: {reason(error)}") from error
         check_apart(data.sparkSession, rows.columns)
         return rows
+
+    def weighing(self, data: DataFrame, sign: int) -> DataFrame:
+        return data.where(f.col(WEIGHT) * sign > 0)
 
     def union(self, left: DataFrame, right: DataFrame) -> DataFrame:
         try:

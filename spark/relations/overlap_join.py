@@ -14,10 +14,9 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as f
 
 from ...runtime.columns.ticks import NEVER
+from ..tuning import BUCKET_STEP
 from .instants import ALWAYS
 
-STEP = 5
-"""Bits by which buckets are wider from level to level."""
 ALL = 63
 """Bits of the longest validity."""
 
@@ -35,7 +34,7 @@ def lasts(first: str, until: str) -> Column:
 def level(bits: Column) -> Column:
     """The level of rows that last ``2**bits`` ticks or less."""
     above = f.coalesce(bits, f.lit(ALL)) - f.col("#base")
-    return f.greatest(f.lit(0), f.floor((above + (STEP - 1)) / STEP).cast("int") - 1)
+    return f.greatest(f.lit(0), f.floor((above + (BUCKET_STEP - 1)) / BUCKET_STEP).cast("int") - 1)
 
 
 def measured(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -58,10 +57,10 @@ def measured(left: DataFrame, right: DataFrame) -> DataFrame:
         found = f.filter(f.sequence(f.lit(0), f.lit(ALL)), lambda bits: f.getbit(others, bits) == 1)
         found = f.transform(found, lambda bits: level(f.when(bits > 0, bits)))
         return f.transform(
-            f.sequence(f.lit(0), f.lit(ALL // STEP)),
+            f.sequence(f.lit(0), f.lit(ALL // BUCKET_STEP)),
             lambda own: f.transform(
                 f.array_union(f.array(own), f.filter(found, lambda each: each > own)),
-                lambda each: f.col("#base") + STEP * each,
+                lambda each: f.col("#base") + BUCKET_STEP * each,
             ),
         )
 

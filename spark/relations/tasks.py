@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...runtime.columns.ticks import NEVER
+from ...runtime.frames.windows import WithValidity
 from ...runtime.relations.tables import distinct_rows
-from ...runtime.windows.spec import WithValidity
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 

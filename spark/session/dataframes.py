@@ -8,15 +8,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from ..tuning import LOCAL_RELATION_BYTES, RESULT_TASK_BYTES, RESULT_TASK_ROWS
 from .conf_overrides import BATCH_ROWS, LOCK, replaced_conf
-
-LOCAL_RELATION_BYTES = 1 << 16
-"""A table below this is a local relation: rows that are on the driver can be collected without a job."""
 
 # Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it each Arrow batch is a task,
 # of BATCH_ROWS rows, 10,000 by default: too few for the cost of a task.
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
-TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
 
 def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> DataFrame:
@@ -34,7 +31,7 @@ def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> 
     # Through Connect, whose sessions are of another class, a table goes to the server as it is.
     if table.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
         return spark.createDataFrame(table, schema=schema)
-    count = math.ceil(max(len(table) / TASK_ROWS, table.nbytes / TASK_BYTES))
+    count = math.ceil(max(len(table) / RESULT_TASK_ROWS, table.nbytes / RESULT_TASK_BYTES))
     return batches_to_dataframe(spark, table, schema, -(-len(table) // count))
 
 

@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from ..tuning import MIN_READ_TASK_BYTES, READ_TASK_BYTES, READ_TASKS_A_CORE
 from .session import cores
-
-# A task has a fixed cost. So one for each core, more only for more than TASK_BYTES each (so that a core that is done
-# early takes another), and fewer where there is little to read.
-TASK_BYTES = 64 << 20
-TASKS_A_CORE = 4
-MIN_TASK_BYTES = 1 << 20
 
 _parallelism: WeakKeyDictionary[SparkSession, int] = WeakKeyDictionary()
 
 
 def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
     """Runs of about equal size, none of them empty.
+
+    A task has a fixed cost: there is one for each core, more only for much to read (so that a core that is done early
+    takes another), and fewer for little.
 
     Examples
     --------
@@ -33,7 +31,8 @@ def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
         return []
     weights = np.maximum(sizes, 1)
     total = int(weights.sum())
-    count = min(max(cores, total // TASK_BYTES), TASKS_A_CORE * cores, total // MIN_TASK_BYTES, len(sizes))
+    count = max(cores, total // READ_TASK_BYTES)
+    count = min(count, READ_TASKS_A_CORE * cores, total // MIN_READ_TASK_BYTES, len(sizes))
     middle = np.cumsum(weights) - weights / 2
     starts = np.flatnonzero(np.diff(np.floor(middle * max(1, count) / total), prepend=-1))
     return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]

@@ -117,7 +117,7 @@ class Operator(NamedTuple):
 
 
 def operator_of(spark: SparkSession, place: str, shards: Shards) -> Operator | None:
-    """The operator that has a query's state in a checkpoint, where one streaming query may have several results.
+    """The operator that holds a query's state in a checkpoint; a streaming query may have several results.
 
     None where nothing of framefold's is there.
 
@@ -184,7 +184,7 @@ EMPTY = [pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in (pa.int32(), 
 
 
 class ReadState:
-    """A map of Spark's state, as far as it is read."""
+    """A map of Spark's state, for reading only."""
 
     def __init__(self, rows: pa.Table) -> None:
         self.values = dict(zip(rows.column("block").to_pylist(), rows.column("ipc").to_pylist(), strict=True))

@@ -113,6 +113,8 @@ class StreamEngine(DataFrameEngine):
         return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
+        if plan.axis.beside is not None:
+            self.beside(plan, options, ())
         self._checked(plan, options)
         return explain(plan, "Spark, a stream", self._stages(plan, options))
 
@@ -188,7 +190,7 @@ class StreamEngine(DataFrameEngine):
         return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
 
     def _too_many(self) -> str | None:
-        """What to say where this machine is small for the partitions that state would have; None where it is not."""
+        """A warning if state would have more partitions than this machine can serve; else None."""
         partitions, machine = self._partitions(), cores(self.df.sparkSession.conf.get("spark.master", "") or "")
         if machine is None or partitions <= PARTITIONS_A_CORE * machine:
             return None
@@ -199,12 +201,12 @@ class StreamEngine(DataFrameEngine):
         )
 
     def _sharding(self, options: Options) -> str:
-        """What decides which shard has a key, and what that is called: state would not be found where it changes."""
+        """The numbers that assign keys to shards, in words; a checkpoint can only be used while they are the same."""
         partitions = self._partitions()
         return f"{options.shards or partitions} for {partitions} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
-        """The stream with a watermark, if nothing stands against the query."""
+        """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
         df = self._with_watermark(plan, options)
         self._check_able(plan, options)
         if emits_empty(plan) and options.forget is None:

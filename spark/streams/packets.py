@@ -60,24 +60,14 @@ def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch
     NullTimeError
         If an event has no time, unless the plan drops those.
     """
-
-    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
-        for batch in rows:
-            _, events = timed(job, batch)
-            yield events, shards_of(job, events, len(labels))
-
-    yield from packets(by_shard(), labels)
+    both = (timed(job, batch) for batch in rows)
+    yield from packets(((events, shards_of(job, events, len(labels))) for _, events in both), labels)
 
 
 def pack_whole(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """As `pack_events`, of events that have all their columns after those that the query reads."""
-
-    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
-        for batch in rows:
-            whole, events = timed(job, batch)
-            yield whole, shards_of(job, events, len(labels))
-
-    yield from packets(by_shard(), labels)
+    both = (timed(job, batch) for batch in rows)
+    yield from packets(((whole, shards_of(job, events, len(labels))) for whole, events in both), labels)
 
 
 def timed(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
@@ -98,7 +88,7 @@ def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
 
 
 def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
-    """Tables whose rows are dealt to shards, as packets; the first task has one for each, so that all are called.
+    """The rows of tables as packets, by shard; the first task makes one for every shard, so that Spark calls them all.
 
     A shard that is not called does not know the watermark, by which events to come are late.
     """
@@ -114,7 +104,7 @@ def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) ->
 
 
 def batch_of(shards: list[int], places: Iterator[int], blobs: Sequence[bytes | None]) -> pa.RecordBatch:
-    """Packets for some shards."""
+    """Packets as a record batch, a row each."""
     numbers = pa.array([next(places) for _ in shards], pa.int64())
     columns = [pa.array(shards, pa.int32()), numbers, pa.array(blobs, pa.binary())]
     return pa.RecordBatch.from_arrays(columns, PACKETS.names)

@@ -105,7 +105,7 @@ def restored(shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH
 
 
 def keep(of: Any, record: dict[str, Any], shard: Shard, passed: int | None) -> None:
-    """Write what a shard knows beside its partials and events, and have Spark call it when it has work again.
+    """Write the shard's bookkeeping to Spark's state, and set the timer by which Spark calls it again.
 
     Parameters
     ----------

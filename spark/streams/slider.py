@@ -143,7 +143,7 @@ def written(shards: Shards, of: Any) -> dict[str, Any]:
 
 
 def joined(packets: Iterable[bytes | None]) -> pa.Table | None:
-    """What is in packets; None where there is nothing in any."""
+    """The tables in packets, as one; None if all packets are empty."""
     tables = [partials_codec.opened(each) for each in packets if each is not None]
     return pa.concat_tables(tables) if tables else None
 
@@ -151,7 +151,7 @@ def joined(packets: Iterable[bytes | None]) -> pa.Table | None:
 def marked(
     shards: Shards, found: Iterable[pa.Table], *, provisional: bool = False, revision: bool = False
 ) -> Iterator[Row]:
-    """Packets of results, which say what they are where there are several of a window."""
+    """Packets of results, with the columns provisional and revision where a window may be emitted more than once."""
     is_so = {"provisional": provisional, "revision": revision}
     for table in found:
         if len(table):
@@ -161,7 +161,7 @@ def marked(
 
 
 def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
-    """How many of new partials' events, or of new events, were late; the others are kept."""
+    """Add new partials, or events, to a shard; yields packets of what they revise, and of the number of late events."""
     if shard.held is not None:
         late = shard.hold(new)
     else:
@@ -173,7 +173,7 @@ def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
 
 
 def late_of(_: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
-    """The late ones of whole events; the others are kept as partials, where what is late depends on them."""
+    """Packets of late events, with all their columns; the others are kept where it depends on them what is late."""
     plan = shard.plan
     events = cast_to(new.select(range(len(plan.columns))), plan.events_schema)
     if holds(plan):

@@ -14,7 +14,7 @@ from ...runtime.plan.plan import FRAME
 from ...runtime.streams.shard import Shard
 from ..convert import partials_codec
 
-AT_ONCE = 4 << 20
+STATE_BYTES_AT_ONCE = 4 << 20
 """Bytes of a shard's tables that Spark is asked for in one message, and up to which a worker keeps them."""
 
 MOST_RECENT = 16 << 20
@@ -67,7 +67,7 @@ class StateStore:
     @cached_property
     def numbers(self) -> set[int]:
         """The pages in Spark's state."""
-        if self.size.bytes <= AT_ONCE:
+        if self.size.bytes <= STATE_BYTES_AT_ONCE:
             return set(self._all())
         return {page for (page,) in self.state.keys()}  # noqa: SIM118  # it is no dict
 
@@ -91,7 +91,7 @@ class StateStore:
         self.changed[page] = None
 
     def write(self) -> None:
-        """Have Spark's state know what has changed."""
+        """Write the changed tables to Spark's state."""
         if self.changed:
             pages = set(self.pages())
             for page, table in self.changed.items():
@@ -99,9 +99,9 @@ class StateStore:
             self.changed, self.numbers = {}, pages
 
     def recent(self) -> Pages | None:
-        """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
+        """All tables, if all are known here and small enough for a worker to keep; else None."""
         known = vars(self).get("numbers")  # else it would be read for this
-        return self.written if known == set(self.written) and self.size.bytes <= AT_ONCE else None
+        return self.written if known == set(self.written) and self.size.bytes <= STATE_BYTES_AT_ONCE else None
 
     def _write_page(self, page: int, table: pa.Table | None) -> None:
         if (before := self.written.pop(page, None)) is not None:  # what is in place of another table was read before

@@ -14,6 +14,7 @@ import pytest
 
 import framefold as ff
 
+from ..house.typed_program import AGGREGATES
 from ..support.limits import limits
 
 EVENTS = pa.table({"t": [0, 1], "<k>": ["a", "b"], "x": [1.0, 2.0]})
@@ -68,3 +69,29 @@ def test_windows_by_themselves_are_words_and_how_they_were_made() -> None:
     shown = ff.sliding(4, every=2)._repr_html_()
     assert shown.startswith("<div>windows of 4 every 2<br><code>Sliding(size=4, every=2, ")
     assert "<k>" not in ff.policy(evict=ff.by_delta("<k>", 1.0), trigger=ff.by_count(1))._repr_html_()
+
+
+def test_an_operation_is_how_it_was_made_and_what_it_computes() -> None:
+    shown = ff.Average("<k>").over(ff.tumbling(8))._repr_html_()
+    assert shown == (
+        "<div><code>Average(&#x27;&lt;k&gt;&#x27;)</code>"
+        "<br>The arithmetic mean of a column of numbers or durations; null where a window has none."
+        "<br>over tumbling windows of 8</div>"
+    )
+    made = ((ff.Sum("x") + 1) / ff.Count())._repr_html_()
+    assert made.startswith("<div><code>(Sum(&#x27;x&#x27;) + 1) / Count()</code><br>")
+    assert "`" not in made
+    bare = type("Bare", (ff.AggregateOperation,), {"state": {"n": "int64"}, "accumulate": lambda self, frames, x: {}})
+    assert bare("x")._repr_html_() == "<div><code>Bare(&#x27;x&#x27;)</code></div>"
+
+
+def test_every_operation_has_its_html() -> None:
+    for name, operation in AGGREGATES.items():
+        root = ET.fromstring(operation._repr_html_().replace("<br>", "<br/>"))
+        assert (root.findtext("code"), root.tag) == (repr(operation), "div"), name
+
+
+def test_a_relation_is_its_explanation() -> None:
+    held = ff.relation(pa.table({"from": [0], "to": [2], "x": [1]}), valid_from="from", valid_to="to")
+    assert held._repr_html_() == held.explain()._repr_html_()
+    assert "<table>" in held._repr_html_()

@@ -1,4 +1,4 @@
-"""``pip install framefold`` is numpy, pyarrow, cloudpickle and tzdata: laws and the command line are extras."""
+"""``pip install framefold`` is numpy, pyarrow, cloudpickle and tzdata: laws, charts and the command line are extras."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..support.programs import WITH_SUPPORT
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in ("laws", "cli") for each in EXTRAS[name]}
+OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in ("laws", "cli", "plot") for each in EXTRAS[name]}
 
 WITHOUT = """
 import sys
@@ -53,8 +53,8 @@ def test_what_pip_installs() -> None:
         "cloudpickle",
         "tzdata",
     }
-    assert {"hypothesis", "rich", "typer", "plotext"} == OF_EXTRAS
-    assert {*EXTRAS["laws"], *EXTRAS["cli"]} <= set(EXTRAS["test"])
+    assert {"altair", "hypothesis", "rich", "typer", "plotext"} == OF_EXTRAS
+    assert {*EXTRAS["laws"], *EXTRAS["cli"], *EXTRAS["plot"]} <= set(EXTRAS["test"])
 
 
 def test_a_query_loads_none_of_the_extras() -> None:

@@ -30,6 +30,7 @@ PIECES = {
     "runtime/test_pages.py": "runtime.streams.pages",
     "runtime/test_decoding.py": "runtime.sources.parquet_decoding",
     "runtime/test_kernels.py": "runtime.sliding",
+    "runtime/test_draw.py": "runtime.windows",
     "runtime/test_key_hash.py": "runtime.streams.key_hash",
     "runtime/test_keys.py": "runtime.columns.key_codes",
     "runtime/test_progress.py": "runtime.progress",

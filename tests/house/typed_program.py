@@ -111,7 +111,11 @@ class Longest:
         return buffer
 
 
+TWICE: ff.Expr = ff.expr("x * 2")
 AGGREGATES: dict[str, Any] = {
+    "twice": ff.Sum(TWICE),
+    "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
+    "beyond": ff.Filtered(ff.Count(), ff.expr("x > 1")),
     "longest": ff.from_aggregator(Longest(), "k"),
     "rise": ff.Delta("x"),
     "rate": ff.Rate("x"),
@@ -183,6 +187,11 @@ def sketches() -> dict[str, Any]:
     }
 
 
+def charts(result: pa.Table) -> None:
+    """What needs Altair."""
+    ff.plot(result, "average", band=("bit_and", "bit_or"), kind="lines").properties(title="A band").save("band.html")
+
+
 def all_windows() -> list[Any]:
     """One of every kind."""
     return [
@@ -206,6 +215,8 @@ def local() -> pa.Table:
     result = query.aggregate(**AGGREGATES)
     assert_type(result, pa.Table)
     assert_type(given.window(ff.lookback(2, 9)).with_columns(seen=ff.Count()), pa.Table)
+    share = ff.Sum("x").over(2) / ff.Sum("x").over(9)
+    assert_type(given.window(ff.lookback(9, every=3, closed="both", timezone=None)).aggregate(share=share), pa.Table)
     explained: ff.Explanation = query.explain(n=ff.Count())
     assert str(explained)
     both = ff.together(one=given, other=given).window(ff.tumbling(4)).aggregate(n=ff.Count())

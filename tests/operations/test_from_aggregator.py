@@ -198,10 +198,29 @@ def test_broken_laws_are_found() -> None:
         def reduce(self, buffer: Any, value: Any) -> Any:
             return (value, 1)
 
-    for broken, law in ((NoZero(), "identity"), (MeanOfMeans(), "associativity"), (InPlace(), "purity")):
-        with pytest.raises(ff.OperationError, match=f"breaks the law of {law}"):
-            query(table()).aggregate(x=ff.from_aggregator(broken, "x"))
-    with pytest.raises(ff.LawError, match="split"):
+    class OneObject(InPlace):
+        there = [0.0, 0]
+
+        def zero(self) -> Any:
+            return self.there
+
+        def reduce(self, buffer: Any, value: Any) -> Any:
+            buffer[0] += value
+            buffer[1] += 1
+            return buffer
+
+    broken = {
+        r"identity: merge\(a, zero\) is|identity: merge\(zero, a\) is": NoZero(),
+        r"associativity: \(a b\) c is": MeanOfMeans(),
+        "purity: a merge or finish changed": InPlace(),
+        "purity: zero gives the same object each time, which reduce changes": OneObject(),
+    }
+    for law, aggregator in broken.items():
+        operation = ff.from_aggregator(aggregator, "x")
+        for each in (operation, ff.Filtered(operation, "kept")):
+            with pytest.raises(ff.OperationError, match=f"breaks the law of {law}"):
+                query(table().append_column("kept", pa.array([True] * len(table())))).aggregate(x=each)
+    with pytest.raises(ff.LawError, match=r"split: merge\(reduce\(a\), reduce\(b\)\)"):
         ff.check_laws(ff.from_aggregator(LastOnly(), "x"), table())
 
 

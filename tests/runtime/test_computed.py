@@ -184,5 +184,5 @@ def test_messages(data: Any, expression: Any, parts: list[str]) -> None:
 def test_a_spark_column_on_local_data() -> None:
     functions = pytest.importorskip("pyspark.sql.connect.functions")
     query = ff.events(POLARS, time="t").window(ff.tumbling(10))
-    with pytest.raises(ff.QueryError, match=r"a Spark column, and the events are a Polars DataFrame; expected pyarrow"):
+    with pytest.raises(ff.QueryError, match=r"a Spark column, and the events are a Polars DataFrame; expected ff.expr"):
         query.aggregate(x=ff.Sum(functions.col("x") * 2))

@@ -79,7 +79,7 @@ def read(path: str, groups: list[int], columns: list[str], **options: Any) -> pa
     """Some columns of row groups, as they are decoded."""
     with pq.ParquetFile(path, **options) as file:
         batches = list(parquet_decoding.decoded(file, path, columns, groups, threads=False))
-        assert all(0 < len(batch) <= parquet_decoding.BATCH_ROWS for batch in batches)
+        assert all(0 < len(batch) <= parquet_decoding.READ_ROWS for batch in batches)
         return pa.Table.from_batches(batches)
 
 

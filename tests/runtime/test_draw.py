@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -13,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+
+from ..support.windows import Spec
 
 pytest.importorskip("drawsvg")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -99,3 +103,29 @@ def test_what_cannot_be_drawn(given: Any) -> None:
 )
 def test_columns_of_times(given: Any) -> None:
     assert ff.tumbling(1).draw(given).as_svg() == ff.tumbling(1).draw([1, 2]).as_svg()
+
+
+ALONE = """
+import sys
+from framefold.runtime.windows.sliding import sliding
+assert "<circle" in sliding(4, every=2).draw([1, 2, 4]).as_svg()
+assert not {"framefold.windows", "framefold.events", "framefold.start"} & set(sys.modules)
+"""
+
+
+def test_kinds_of_windows_draw_by_themselves() -> None:
+    """Nothing from above has to be imported first."""
+    subprocess.run([sys.executable, "-c", ALONE], check=True)
+
+
+def test_a_kind_of_ones_own_is_drawn() -> None:
+    class Own(Spec):
+        def __str__(self) -> str:
+            return "windows of my own"
+
+        def bind(self, time: Any, type_of: Any) -> Any:
+            return ff.sliding(4, every=2).bind(time, type_of)
+
+    picture = Own().draw(ff.events(pa.table({"t": [1, 2, 4]}), time="t"))
+    assert words(picture)[0] == "windows of my own"
+    assert len(bars(picture)) == 4

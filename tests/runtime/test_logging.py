@@ -23,11 +23,11 @@ def query() -> ff.Windowed:
 
 def test_the_way_that_is_taken_and_how_much_there_is(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "framefold"):
-        query().aggregate(s=ff.Sum("x"), d=ff.StdDev("x"))
+        query().aggregate(s=ff.Sum("x"), d=ff.Skewness("x"))
     assert {(record.name, record.levelname) for record in caplog.records} == {("framefold", "INFO")}
     way, partials, windows = caplog.messages
     assert way.startswith("on the local engine: s = Sum('x'): double; slides by ")
-    assert "d = StdDev('x'): double; slides by two-stacks" in way
+    assert "d = Skewness('x'): double; slides by two-stacks" in way
     assert "it has no deduct" in way
     assert "accumulate, merge: in this process, in threads" in way
     assert partials.startswith("the local engine has 4 partials of 4 events, ")

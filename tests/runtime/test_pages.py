@@ -36,7 +36,7 @@ def test_blocks_are_cut_where_they_are_full_or_another_one_begins(rows: list[tup
         mine = np.flatnonzero(found == block)
         assert block == mine[0]
         assert len(set(owned[mine].tolist())) == 1
-        assert counts[mine].sum() <= pages.FULL
+        assert counts[mine].sum() <= pages.PAGE_PARTIALS
         after = mine[-1] + 1
-        full = after < len(rows) and counts[mine].sum() + counts[after] > pages.FULL
+        full = after < len(rows) and counts[mine].sum() + counts[after] > pages.PAGE_PARTIALS
         assert after == len(rows) or full or owned[after] != owned[block]

@@ -21,7 +21,7 @@ from .test_shard import SCHEMA, Batch, Dict, cumulated, grid, microseconds, plan
 
 
 @pytest.mark.parametrize("kind", kinds.EVENTS)
-@examples(60)
+@examples(60, quick=4)
 @given(batches=kinds.streams())
 def test_early_results_are_those_of_the_batch_over_what_has_come(kind: str, batches: list[kinds.Batch]) -> None:
     windows, shard = kinds.EVENTS[kind], kinds.shard_of(kinds.plan_of(kinds.EVENTS[kind], kinds.OUTPUTS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
-BATCHES, ROWS = 9, 40
+ROWS = 40
 
 
 def in_disorder(number: int) -> pa.Table:
@@ -40,15 +41,26 @@ def of_windows(found: DataFrame) -> Counter[Any]:
 
 
 @pytest.mark.parametrize(
-    "windows",
-    [("20 minutes", "20 minutes"), pytest.param(("20 minutes", "5 minutes"), marks=pytest.mark.slow)],
-    ids=["tumbling", "sliding"],
+    ("windows", "runs", "numbers_of_shards"),
+    [
+        (("20 minutes", "20 minutes"), (3, 2), (7,)),
+        pytest.param(("20 minutes", "20 minutes"), (4, 2, 3), (1, 7), marks=pytest.mark.slow),
+        pytest.param(("20 minutes", "5 minutes"), (4, 2, 3), (1, 7), marks=pytest.mark.slow),
+    ],
+    ids=["a few of tumbling windows", "tumbling", "sliding"],
 )
-def test_late_events_are_those_of_spark(spark: SparkSession, tmp_path: Path, windows: tuple[str, str]) -> None:
+def test_late_events_are_those_of_spark(
+    spark: SparkSession,
+    tmp_path: Path,
+    windows: tuple[str, str],
+    runs: tuple[int, ...],
+    numbers_of_shards: tuple[int, ...],
+) -> None:
     """Stopped and started again, so that micro-batches without data are between those that have some.
 
     Where windows do not overlap each event is in its window or counted as late.
     """
+    ours = [f"of {shards}" for shards in numbers_of_shards]
     source = Source(spark, tmp_path)
     theirs = source.plain.withWatermark("time", "10 minutes").groupBy("key", f.window("time", *windows))
     queries = {
@@ -57,25 +69,26 @@ def test_late_events_are_those_of_spark(spark: SparkSession, tmp_path: Path, win
             f"of {shards}": source.query(ff.sliding(windows[0], every=windows[1]), shards=shards).aggregate(
                 n=ff.Count()
             )
-            for shards in (1, 7)
+            for shards in numbers_of_shards
         },
     }
     late: Counter[str] = Counter()
-    tables = [in_disorder(number) for number in range(BATCHES)]
-    for some in (tables[:4], tables[4:6], tables[6:]):
-        source.add(*some)
+    tables = [in_disorder(number) for number in range(sum(runs))]
+    coming = iter(tables)
+    for batches in runs:
+        source.add(*islice(coming, batches))
         running = {name: source.start(query, name) for name, query in queries.items()}
         for name, query in running.items():
             assert query.awaitTermination(300)
             late[name] += 0 if name == "theirs" else late_events(query)
     found = {name: of_windows(spark.read.parquet(str(tmp_path / name))) for name in queries}
-    assert found["of 1"] == found["theirs"]
-    assert found["of 7"] == found["theirs"]
-    assert late["of 1"] == late["of 7"] > 20
+    assert all(found[name] == found["theirs"] for name in ours)
+    assert len({late[name] for name in ours}) == 1
+    assert late[ours[0]] > 20
     if windows[0] == windows[1]:
         # The last micro-batch's events whose window has not closed are in none yet.
         watermark = max(table["time"].cast("int64").to_numpy().max() for table in tables) - 10 * MINUTE
         ticks = np.concatenate([table["time"].cast("int64").to_numpy() for table in tables])
         still_open = int((ticks // (20 * MINUTE) * 20 * MINUTE + 20 * MINUTE > watermark).sum())
-        given = sum(n * times for (*_, n), times in found["of 1"].items())
-        assert given + late["of 1"] + still_open == BATCHES * ROWS
+        given = sum(n * times for (*_, n), times in found[ours[0]].items())
+        assert given + late[ours[0]] + still_open == len(tables) * ROWS

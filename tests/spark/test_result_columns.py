@@ -161,4 +161,4 @@ def test_the_page_of_what_comes_after_the_result() -> None:
     assert [run(block, namespace) for _, block in blocks] == [block.count("# ->") for _, block in blocks]
     assert sum(needed == "pyspark" for needed, _ in blocks) == 3
     with_spark = [page.name for page in DOCS.glob("*.md") if "requires=pyspark" in page.read_text()]
-    assert with_spark == ["after-the-result.md"]
+    assert sorted(with_spark) == ["after-the-result.md", "from-spark-flink-hazelcast.md"]  # test_spark_idioms.py

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from .killing import Killed, expected, once
+from .killing import Killed, events, expected, once
 from .postgres import server
 
 if TYPE_CHECKING:
@@ -33,6 +36,24 @@ def test_kills_with_parquet(spark: SparkSession, tmp_path: Path) -> None:
     killed = Killed("parquet", tmp_path, wanted=100)
     killed.until_killed(SECONDS)
     same(spark.read.parquet(str(tmp_path / "out")).toArrow(), killed)
+
+
+@pytest.mark.slow
+def test_kills_of_the_value_now(tmp_path: Path) -> None:
+    """A micro-batch gives the keys of its events and no other, each with all events up to it, whoever was killed."""
+    killed = Killed("latest", tmp_path, wanted=60)
+    killed.until_killed(SECONDS)
+    print(f"{killed.kills.total()} kills, {killed.batches} micro-batches: {dict(sorted(killed.kills.items()))}")
+    values = defaultdict[str, list[float]](list)
+    for number in range(killed.batches):
+        rows = events(number).to_pylist()
+        for row in rows:
+            values[row["key"]].append(row["x"])
+        found = pq.read_table(tmp_path / "out" / f"{number}.parquet").to_pylist()
+        assert {row["key"]: row["n"] for row in found} == {row["key"]: len(values[row["key"]]) for row in rows}
+        assert len(found) == len({row["key"] for row in rows})
+        for row in found:
+            assert row["s"] == pytest.approx(math.fsum(values[row["key"]]), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import framefold as ff
 
-from ..support.spark_parts import WEIGHT, weight_of
+from ..support.spark_parts import WEIGHT_BYTES, weight_of
 
 pytestmark = pytest.mark.spark
 
@@ -65,4 +65,4 @@ def test_weight() -> None:
     items = pa.array([list(range(320)), [1]], pa.large_list(pa.int64()))
     table = pa.table({"k": ["a", "b"], "items": items})
     assert weight_of(table.select(["k"])) == 2
-    assert weight_of(table) == 2 + items.nbytes // WEIGHT
+    assert weight_of(table) == 2 + items.nbytes // WEIGHT_BYTES

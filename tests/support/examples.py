@@ -10,11 +10,11 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SHARE = (8 if os.environ.get("CI") else 1) if THOROUGH else 10
 
 
-def some(thorough: int) -> int:
-    """The number of examples of this run, where a thorough one has ``thorough``."""
-    return thorough // SHARE
+def some(thorough: int, quick: int | None = None) -> int:
+    """The number of examples of this run: a thorough one has ``thorough``, another ``quick`` or a tenth of these."""
+    return thorough // SHARE if THOROUGH or quick is None else quick
 
 
-def examples(thorough: int) -> settings:
-    """Settings of a property that a thorough run tries with ``thorough`` examples."""
-    return settings(max_examples=some(thorough))
+def examples(thorough: int, quick: int | None = None) -> settings:
+    """Settings of a property with ``some`` examples."""
+    return settings(max_examples=some(thorough, quick))

@@ -14,7 +14,7 @@ from framefold.spark.convert.types import output_schema, ticks_sql, to_spark
 from framefold.spark.engine import driver
 from framefold.spark.engine.driver import COMPUTED
 from framefold.spark.engine.events_source import BLOBS
-from framefold.spark.engine.tasks import WEIGHT, Job, accumulate_to_ipc, weight_of
+from framefold.spark.engine.tasks import WEIGHT_BYTES, Job, accumulate_to_ipc, weight_of
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
 from framefold.spark.input.scan_bounds import explained, span_of

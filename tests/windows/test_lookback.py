@@ -107,8 +107,17 @@ def test_what_is_refused() -> None:
         ff.lookback(0)
     with pytest.raises(ff.QueryError, match=r"lookback.* has '24h' twice; expected sizes that differ"):
         ff.lookback("24 hours", "24h")
-    with pytest.raises(ff.QueryError, match=r"lookback\(\) is '1 month', .*"):
-        ff.lookback("1 month")
+    with pytest.raises(ff.QueryError, match=r"lookback\(\) is '1 month 2 days', which mixes months"):
+        ff.lookback("1 month 2 days")
+    with pytest.raises(ff.QueryError, match=r"lookback\(\) is given both at= and every=; expected one"):
+        ff.lookback(1, at=pa.table({"at": [1]}), every=1)
+    with pytest.raises(ff.DurationError, match="every is 0"):
+        events.window(ff.lookback(1, every=0)).aggregate(n=ff.Count())
+    with pytest.raises(ff.DurationError, match="time is '-1 month', but the time 't' is an integer"):
+        events.window(ff.lookback("1 month"))
+    zoned = ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
+    with pytest.raises(ff.QueryError, match="timezone is 'Mars'"):
+        zoned.window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count())
     with pytest.raises(ff.QueryError, match="closed is 'all'; expected"):
         ff.lookback(1, closed="all")  # type: ignore[arg-type]
     with pytest.raises(ff.ColumnError, match=r"lookback\(at=\) lacks the column 'k'"):

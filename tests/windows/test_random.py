@@ -280,7 +280,9 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_windows(name: str) -> None:
-    @settings(examples(100 if name.startswith("policy") else 250), suppress_health_check=[HealthCheck.too_slow])
+    thorough = 100 if name.startswith("policy") else 250
+
+    @settings(examples(thorough, quick=12), suppress_health_check=[HealthCheck.too_slow])
     @given(CONSTRUCTORS[name])
     def check(problem: Problem) -> None:
         assert_right(problem)

@@ -1,13 +1,15 @@
-"""A query to be killed: from files to Parquet or PostgreSQL, or from Kafka to Kafka."""
+"""A query to be killed: from files to Parquet or PostgreSQL, or from Kafka to Kafka; or of the value now."""
 
 from __future__ import annotations
 
 import os
 import random
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from pyspark.sql import functions as f
 from sitecustomize import strike
 
@@ -41,6 +43,14 @@ def upsert(batch: Any, number: int) -> None:
         strike()
 
 
+def put(folder: str, batch: Any, number: int) -> None:
+    """A micro-batch of the values now into a file of its number, in the place of one that is there."""
+    path = Path(folder, "out", f"{number}.parquet")
+    path.parent.mkdir(exist_ok=True)
+    pq.write_table(batch.toArrow(), path.with_suffix(".part"))
+    path.with_suffix(".part").rename(path)
+
+
 def main(sink: str, folder: str) -> None:
     """Run the query until the input has been read."""
     changelog = random.SystemRandom().choice(["true", "false"])
@@ -59,9 +69,16 @@ def main(sink: str, folder: str) -> None:
         stream = records.select(f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")).select("event.*")
     else:
         stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    outputs = {"n": ff.Count(), "s": ff.Sum("x")}
+    if sink == "latest":  # micro-batches without events, which its clock makes at each trigger, would never end
+        spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", False)
+        of = ff.events(stream, time="time", by="key").window(ff.sliding("40000 days", every="20000 days"))
+        writer = of.latest(**outputs).writeStream.outputMode("update").foreachBatch(partial(put, folder))
+        start(writer, folder)
+        return
     windows = ff.sliding("20 minutes", every="5 minutes")
     events = ff.events(stream.withWatermark("time", "10 minutes"), time="time", by="key")
-    result: Any = events.window(windows).aggregate(n=ff.Count(), s=ff.Sum("x"))
+    result: Any = events.window(windows).aggregate(**outputs)
     if sink == "postgresql":
         writer = result.writeStream.foreachBatch(upsert)
     elif sink == "kafka":
@@ -71,6 +88,11 @@ def main(sink: str, folder: str) -> None:
         writer = sent.writeStream.format("kafka").options(**kafka, topic="windows")
     else:
         writer = result.writeStream.format("parquet").option("path", f"{folder}/out")
+    start(writer, folder)
+
+
+def start(writer: Any, folder: str) -> None:
+    """Run a query to the end of its input."""
     query = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
     print("started", flush=True)
     query.awaitTermination()

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import Coverage, Ranges
-from .spec import Windows
+from .partials_view import PartialsView, WindowIds
+from .window_ranges import Coverage, Ranges
+from .windows import Windows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,12 @@ class NumberedWindows(Windows):
     @abstractmethod
     def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row; the former is above the latter where it is in none."""
+
+    def has_rows(self, view: PartialsView, number: int) -> Bools:
+        """Which rows are in the window of a number."""
+        ids = self.window_ids(view)
+        found: Bools = (ids.first <= number) & (number <= ids.last)
+        return found
 
     @abstractmethod
     def closed_by(self, tick: int) -> int:

@@ -1,0 +1,116 @@
+"""Deviations of ranges of states as sums about centres that ranges share, which slide by running sums.
+
+Ranges that overlap, one with the next, are a segment. Its states are moved to one centre, that of its first one, and
+divided by a power of two, so that no deviation is above 1; then their sums are plain ones, in pairs of floats. What is
+left of the squares about a range's own mean has as many bits less as that is from the centre, counted in standard
+deviations, twice: ranges with too few bits are left to be joined.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import loops
+from ..contract.bound import BoundAggregate
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State, StateRanges
+from ..states.arrays import Bools, Floats, Ints
+from ..states.double_double import two_sum
+from ..states.fields import Compensated
+from .deviations import ORDINARY, Deviations
+
+GRID = 1.5 * 2.0 ** (52 - 98)
+"""Added and subtracted it leaves multiples of ``2**-98``: what three planes of sums hold of numbers up to 1."""
+
+MIN_VARIANCE = 2.0**-32
+"""The least variance, in squares of the greatest deviation of a segment: it has more than 60 bits."""
+
+
+class Sums(AggregateOperation):
+    """The sums of deviations about a common centre, and of their squares, in pairs of floats."""
+
+    state = {"count": "int64", "sum": "compensated", "squares": "compensated"}
+    ufuncs = dict.fromkeys(state, np.add)
+    result = pa.struct([("count", pa.int64()), *((name, pa.float64()) for name in ("s", "s_low", "q", "q_low"))])
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        raise NotImplementedError  # its states are made of others
+
+    def combine(self, a: State, b: State) -> State:
+        return {key: a[key] + b[key] for key in self.state}
+
+    def finish(self, a: State) -> Any:
+        columns = (a["count"], a["sum"].high, a["sum"].low, a["squares"].high, a["squares"].low)
+        return pa.StructArray.from_arrays(list(map(pa.array, columns)), fields=list(self.result))
+
+
+SUMS = BoundAggregate("sums", Sums(), [])
+
+
+def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floats] | None:
+    """The sums of ranges, and the powers of two that these are divided by; None where states are to be joined."""
+    low, high = ranges.low, ranges.high
+    if not ranges.ascending or not (high > low).all() or states.level.any():
+        return None
+    fresh = np.ones(len(low), bool)
+    np.greater_equal(low[1:], high[:-1], out=fresh[1:])
+    first = np.flatnonzero(fresh)
+    begin = low[first]
+    begin[:1] = 0
+    exponent = np.empty(len(begin), np.int64)
+    made = list(np.empty((4, len(states.count))))
+    columns = [np.ascontiguousarray(each) for each in (states.count, states.centre, *states._sums())]
+    if not (
+        loops.sums_about(columns, begin, made, exponent, ORDINARY)
+        or (not loops.compiled and sums_about(states, begin, made, exponent))
+    ):
+        return None
+    sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
+    count, total, total_low, squares, squares_low = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
+    unit = np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
+    centre, level = np.zeros(len(low)), np.zeros(len(low), np.int8)
+    return Deviations(count, centre, total, total_low, squares, squares_low, level), unit
+
+
+def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
+    """Which ranges are known to have one value only."""
+    rows = np.arange(len(states.count))
+    last = np.zeros(len(rows), np.int64)  # the first row that a range may begin with, if it ends here
+    last[1:] = np.where(states.centre[1:] == states.centre[:-1], 0, rows[1:])
+    several = np.logical_or.reduce([each != 0 for each in states._sums()])
+    last = np.maximum.accumulate(np.where(several, rows + 1, last))
+    equal: Bools = last[high - 1] <= low
+    return equal
+
+
+def sums_about(states: Deviations, begin: Ints, made: list[Floats], exponents: Ints) -> bool:
+    """As ``loops.sums_about``, by numpy."""
+    sizes = np.diff(begin, append=len(states.count))
+    moved = about(states, np.repeat(states.centre[begin], sizes))
+    if moved is None:
+        return False
+    most = np.sqrt(np.maximum.reduceat(moved.squares, begin))
+    exponents[:] = np.frexp(most)[1] + 1
+    unit = np.repeat(np.ldexp(1.0, -exponents), sizes)
+    sums, sums_low, squares, squares_low = moved._sums()
+    made[0][:], made[1][:] = sums * unit, (sums_low * unit + GRID) - GRID
+    unit *= unit
+    made[2][:], made[3][:] = squares * unit, (squares_low * unit + GRID) - GRID
+    return True
+
+
+def about(states: Deviations, centre: Floats) -> Deviations | None:
+    """Deviations moved to other centres; None where that is too far, or too near, or they are not finite."""
+    apart, low = two_sum(states.centre, -centre)
+    size = np.abs(apart)
+    if not (size.max() < ORDINARY and states.squares.max() < ORDINARY * ORDINARY):
+        return None
+    if size.min() < 1 / ORDINARY and ((size < 1 / ORDINARY) & (size > 0)).any():
+        return None
+    none = np.zeros(len(size))
+    return Deviations(np.zeros(len(size), np.int64), centre, none, none, none, none, states.level)._moved(
+        states, apart, low
+    )

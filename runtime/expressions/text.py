@@ -1,0 +1,168 @@
+"""Which SQL the text of an expression may have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ...aggregators.errors import EngineError, QueryError, shown
+
+__all__ = ["Expr", "expr"]
+
+TYPES = {
+    "BOOLEAN": "boolean", "INT": "int", "BIGINT": "bigint", "DOUBLE": "double", "DECIMAL": "decimal", "TEXT": "string",
+    "DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamp", "TIMESTAMPLTZ": "timestamp",
+    "TIMESTAMPNTZ": "timestamp_ntz", "VARCHAR": "string", "DATETIME": "timestamp_ntz",
+}  # fmt: skip
+"""Types of ``CAST``: those of sqlglot, and what they are called here."""
+
+KNOWN = {
+    "Column", "Identifier", "Literal", "Boolean", "Null", "Paren", "Interval", "Var", "DataType", "DataTypeParam",
+    "Add", "Sub", "Mul", "Div", "Mod", "Neg", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "NullSafeEQ", "NullSafeNEQ",
+    "And", "Or", "Not", "Is", "In", "Between", "Like", "Case", "If", "Coalesce", "Nullif", "Cast", "TryCast",
+    "Abs", "Round", "Floor", "Ceil", "Ln", "Log", "Exp", "Sqrt", "Pow", "IsNan",
+    "Upper", "Lower", "Length", "Trim", "Substring", "Concat", "DPipe",
+}  # fmt: skip
+"""What expressions are made of, by the names of sqlglot's classes."""
+
+BOUNDS = ("expression", "start", "length")
+"""The parts of functions of text that must be literals."""
+NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+WORDS = (
+    "columns, literals, + - * / %, comparisons, and, or, not, is, in, between, like, case, if, coalesce, nullif, cast, "
+    "abs, round, floor, ceil, ln, log10, exp, sqrt, pow, isnan, upper, lower, length, trim, substring, concat, ||"
+)
+
+
+@cache
+def dialect() -> Any:
+    """Spark's words, but with one kind of quotes for text and one for names, and no backslashes in text."""
+    from sqlglot import tokens
+    from sqlglot.dialects.dialect import Dialect
+
+    class Quoting(tokens.Tokenizer):
+        QUOTES = ["'"]
+        IDENTIFIERS = ["`", '"']
+        STRING_ESCAPES = ["'"]
+
+    return type("Framefold", (Dialect,), {"Tokenizer": Quoting})
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression in SQL; made by :func:`expr`."""
+
+    text: str
+    tree: Any = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"expr({self.text!r})"
+
+    def cast(self, type: str) -> Expr:
+        """The expression as another type, such as ``"bigint"``."""
+        return expr(f"cast({self.text} as {type})")
+
+    @property
+    def columns(self) -> list[tuple[str, ...]]:
+        """The columns that it names, each once: their parts, which are fields of structs after the first."""
+        from sqlglot import exp
+
+        return list(dict.fromkeys(map(parts, self.tree.find_all(exp.Column))))
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is nothing but."""
+        return ".".join(parts(self.tree)) if type(self.tree).__name__ == "Column" else None
+
+
+def parts(column: Any) -> tuple[str, ...]:
+    """The parts of the name of a column."""
+    return tuple(each.name for each in column.parts)
+
+
+def expr(text: str) -> Expr:
+    """An expression in SQL that gives the same on every engine: locally, on Spark and on streams.
+
+    It goes wherever an expression of pyarrow, Polars or Spark goes: as a condition of ``where``, as the input of an
+    operation, in :class:`~framefold.Filtered` and :class:`~framefold.Mapped`, as ``time=``. It needs sqlglot, the extra
+    ``framefold[sql]``.
+
+    Parameters
+    ----------
+    text
+        SQL with the words of Spark's. Names of columns are spelt as they are, `` `between backticks` `` if they are no
+        words; text is between ``'``. Whole numbers have 64 bits, and ``/`` gives a double. Nothing fails: a result
+        that there is not is null, such as one of a division by zero, a whole number beyond 64 bits, or a cast of text
+        that is no number. NaN equals itself and is above all numbers. Times are in UTC, where they do not say.
+
+    Raises
+    ------
+    QueryError
+        If it is no SQL, or has what not all engines compute alike.
+    EngineError
+        If sqlglot is not installed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> sales = pa.table({"t": [0, 1, 2], "price": [2.5, 4.0, 1.0], "amount": [2, 1, None], "zone": ["a", "b", "b"]})
+    >>> events = ff.events(sales, time="t").where(ff.expr("zone in ('a', 'b') and price > 2"))
+    >>> events.window(ff.tumbling(3)).aggregate(turnover=ff.Sum(ff.expr("price * coalesce(amount, 1)")))["turnover"][0]
+    <pyarrow.DoubleScalar: 9.0>
+    """
+    if not isinstance(text, str):
+        raise QueryError(f"expr() is given {shown(text)}; expected SQL as text, such as 'price * amount'")
+    try:
+        from sqlglot import parse
+        from sqlglot.errors import SqlglotError
+    except ImportError as error:
+        raise EngineError("expr() needs sqlglot; expected it installed: pip install 'framefold[sql]'") from error
+    try:
+        quoted = next((each for each in dialect()().tokenize(text) if text[each.start] == '"'), None)
+        if quoted is not None:
+            raise QueryError(
+                f"the expression {text!r} has {text[quoted.start : quoted.end + 1]}, which is text to some engines and "
+                f"a column to others; expected '{quoted.text}' or `{quoted.text}`"
+            )
+        trees = [tree for tree in parse(text, dialect=dialect()) if tree is not None]
+        if len(trees) != 1:
+            raise SqlglotError(f"it has {len(trees)} statements")
+        found = next(filter(None, map(unknown, trees[0].walk())), None)
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
+    if found is not None:
+        raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
+    return Expr(text, trees[0])
+
+
+def unknown(node: Any) -> str | None:
+    """What part of an expression is not known here, as it is written; None where it is."""
+    name, given = type(node).__name__, node.args
+    if name not in KNOWN or any(given.get(each) for each in ("query", "unnest", "field", "is_global")):
+        return str(node.sql())
+    if name == "DataType":
+        return None if node.this.name in TYPES else f"the type {node.sql()}"
+    if name == "Round" and given.get("decimals") is not None:
+        return f"{node.sql()} (round(x * 100) / 100 is two digits)"
+    if name in ("Like", "Substring") and not all(map(is_literal, (given.get(each) for each in BOUNDS))):
+        return f"{node.sql()} of no literal"
+    odd = (
+        (name == "Literal" and not node.is_string and not NUMBER.fullmatch(node.this))
+        or (name == "Log" and given.get("expression") is not None and node.this.sql() != "10")
+        or (name == "Trim" and given.get("expression") is not None)
+        or (name == "Is" and type(node.expression).__name__ not in ("Null", "Boolean"))
+        or (name == "Substring" and (given.get("start") is None or given["start"].sql() == "0"))
+    )
+    return str(node.sql()) if odd else None
+
+
+def is_literal(node: Any) -> bool:
+    """Whether a part of a function is a literal, or not there."""
+    return node is None or type(node).__name__ == "Literal"

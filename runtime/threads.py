@@ -1,0 +1,32 @@
+"""Calls of one function side by side, where each takes long without Python's lock."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import pyarrow as pa
+
+MANY = 1 << 17
+"""Rows from which on several threads share them."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def at_once(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """A function's results for some items, in their order."""
+    threads = min(pa.cpu_count(), len(items))
+    if threads < 2:
+        return list(map(function, items))
+    with ThreadPoolExecutor(threads, "framefold") as pool:
+        return list(pool.map(function, items))
+
+
+def parts_of(rows: int) -> list[slice]:
+    """Rows in as many parts as there are threads, where they are many."""
+    parts = pa.cpu_count() if rows >= MANY else 1
+    cuts = [rows * part // parts for part in range(parts + 1)]
+    return list(itertools.starmap(slice, itertools.pairwise(cuts)))

@@ -1,0 +1,363 @@
+"""Results as charts: what is drawn of which rows, by the chart's own text, and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from decimal import Decimal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+from ..support.limits import limits
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest.importorskip("altair")
+
+NOON = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
+MINUTES = [0, 5, 14, 40, 10, 75]
+TRIPS = pa.table(
+    {
+        "at": pa.array([NOON + dt.timedelta(minutes=each) for each in MINUTES], pa.timestamp("us", "UTC")),
+        "zone": ["b", "b", "b", "b", "a", "a"],
+        "x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    }
+)
+
+
+def quarters(data: Any = TRIPS, **choices: Any) -> Any:
+    query = ff.events(data, time="at", by="zone").window(ff.tumbling("15 minutes", **choices))
+    return query.aggregate(s=ff.Sum("x"), n=ff.Count())
+
+
+def rows_of(chart: Any) -> list[dict[str, Any]]:
+    """The rows that a chart has with it."""
+    spec = chart.to_dict()
+    (found,) = spec["datasets"].values() if "datasets" in spec else [spec["data"]["values"]]
+    return found
+
+
+def lines_of(chart: Any, x: str, y: str, key: str = "zone") -> list[tuple[Any, list[tuple[Any, Any]]]]:
+    """The lines that Vega-Lite draws: rows of one colour and detail, by x."""
+    (detail,) = {each["encoding"]["detail"]["field"] for each in chart.to_dict().get("layer", [chart.to_dict()])}
+    of = sorted(rows_of(chart), key=lambda row: (row.get(key, ""), row[detail]))
+    return [
+        (name, sorted(((row[x], row[y]) for row in rows), key=lambda each: each[0]))
+        for (name, _), rows in groupby(of, lambda row: (row.get(key), row[detail]))
+    ]
+
+
+def at(minute: int, hours: int = 12) -> str:
+    return (dt.datetime(2026, 5, 1, hours) + dt.timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+STEPS = [
+    ("a", [(at(0), 5.0), (at(15), 5.0)]),
+    ("a", [(at(75), 6.0), (at(90), 6.0)]),
+    ("b", [(at(0), 6.0), (at(15), 6.0)]),
+    ("b", [(at(30), 4.0), (at(45), 4.0)]),
+]
+"""By hand: the sums of quarters of an hour, from start to end, and none between."""
+
+
+def test_windows_side_by_side_are_steps_that_end_where_one_is_missing() -> None:
+    chart = ff.plot(quarters(), "s")
+    spec = chart.to_dict()
+    assert lines_of(chart, "window_start", "s") == STEPS
+    assert spec["mark"]["interpolate"] == "step-after"
+    encoding = spec["encoding"]
+    assert (encoding["x"]["type"], encoding["x"]["scale"]) == ("temporal", {"type": "utc"})
+    assert encoding["x"]["title"] == "window_start (UTC)"
+    assert (encoding["color"]["field"], encoding["color"]["sort"]) == ("zone", ["a", "b"])
+    assert encoding["y"]["field"] == "s"
+
+
+@pytest.mark.parametrize("kind", ["flat", "pandas", "pandas, flat", "polars", "duckdb", "unsorted"])
+def test_a_result_in_any_library_is_the_same_chart(kind: str) -> None:
+    query = ff.events(TRIPS, time="at", by="zone").window(ff.tumbling("15 minutes"))
+    outputs = {"s": ff.Sum("x"), "n": ff.Count()}
+    result: Any = query.options(window="flat" if "flat" in kind else "struct").aggregate(**outputs)
+    if "pandas" in kind:
+        result = result.to_pandas()
+    elif kind == "polars":
+        result = pl.from_arrow(result)
+    elif kind == "duckdb":
+        result = duckdb.connect().from_arrow(result)
+    elif kind == "unsorted":
+        result = result.take([3, 1, 2, 0])
+    assert lines_of(ff.plot(result, "s", timezone="UTC"), "window_start", "s") == STEPS
+
+
+@pytest.mark.parametrize(("zone", "hours"), [("America/New_York", 8), ("Asia/Kolkata", 17.5), ("UTC", 12)])
+def test_times_are_what_clocks_of_the_zone_show(zone: str, hours: float) -> None:
+    own = TRIPS.set_column(0, "at", TRIPS["at"].cast(pa.timestamp("us", zone)))
+    shift = int((hours - 12) * 60)
+    expected = [
+        (name, [(at(int(x[14:16]) + 60 * (int(x[11:13]) - 12) + shift), y) for x, y in line]) for name, line in STEPS
+    ]
+    for chart in (ff.plot(quarters(), "s", timezone=zone), ff.plot(quarters(own), "s")):
+        assert lines_of(chart, "window_start", "s") == expected
+        assert chart.to_dict()["encoding"]["x"]["title"] == f"window_start ({zone})"
+
+
+def test_times_without_a_zone_dates_and_integers() -> None:
+    plain = TRIPS.set_column(0, "at", TRIPS["at"].cast(pa.timestamp("us")))
+    assert lines_of(ff.plot(quarters(plain), "s"), "window_start", "s") == STEPS
+    assert ff.plot(quarters(plain), "s").to_dict()["encoding"]["x"]["title"] == "window_start"
+    days = pa.table({"t": [dt.date(2026, 5, 1), dt.date(2026, 5, 3)]})
+    chart = ff.plot(ff.events(days, time="t").window(ff.tumbling("1 day")).aggregate(n=ff.Count()))
+    assert [row["window_start"][:10] for row in rows_of(chart)] == [
+        "2026-05-01",
+        "2026-05-03",
+        "2026-05-02",
+        "2026-05-04",
+    ]
+    numbers = ff.events(pa.table({"t": [0, 7, 25]}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+    assert lines_of(ff.plot(numbers), "window_start", "n") == [
+        (None, [(0, 2.0), (10, 2.0)]),
+        (None, [(20, 1.0), (30, 1.0)]),
+    ]
+    assert ff.plot(numbers).to_dict()["encoding"]["x"]["type"] == "quantitative"
+
+
+def test_windows_that_overlap_are_a_line_through_their_ends() -> None:
+    events = pa.table({"t": [0, 5, 30, 31]})
+    result = ff.events(events, time="t").window(ff.sliding(10, every=5)).aggregate(n=ff.Count())
+    chart = ff.plot(result)
+    assert chart.to_dict()["mark"]["interpolate"] == "linear"
+    assert lines_of(chart, "window_end", "n") == [(None, [(5, 1), (10, 2), (15, 1)]), (None, [(35, 2), (40, 2)])]
+    months = pa.table({"t": [dt.datetime(2026, each, 10) for each in (1, 2, 3, 4, 7)]})
+    result = ff.events(months, time="t").window(ff.sliding("2 months", every="1 month")).aggregate(n=ff.Count())
+    assert [len(line) for _, line in lines_of(ff.plot(result), "window_end", "n")] == [5, 2]
+
+
+def test_windows_that_touch_are_one_line_however_long_they_are() -> None:
+    lives = pa.table({"from": [0, 1, 30], "to": [10, 20, 40]})
+    result = ff.events(lives, time="from", until="to").window(ff.snapshot()).aggregate(n=ff.Count())
+    found = lines_of(ff.plot(result), "window_start", "n")
+    assert found == [(None, [(0, 1), (1, 2), (10, 1), (20, 1)]), (None, [(30, 1), (40, 1)])]
+
+
+def test_nulls_and_what_is_no_number_are_gaps() -> None:
+    events = pa.table({"t": [0, 1, 2, 3, 4], "x": [1.0, None, float("nan"), 2.0, 3.0]})
+    around = ff.events(events, time="t").window(ff.last_rows(1)).aggregate(x=ff.Last("x"))
+    assert lines_of(ff.plot(around), "at", "x") == [(None, [(0, 1.0)]), (None, [(3, 2.0), (4, 3.0)])]
+    few = ff.events(pa.table({"t": [0, 1, 12, 20, 21]}), time="t").window(ff.tumbling(10, min_samples=2))
+    found = lines_of(ff.plot(few.aggregate(n=ff.Count())), "window_start", "n")
+    assert found == [(None, [(0, 2), (10, 2)]), (None, [(20, 2), (30, 2)])]
+
+
+def test_bands_lie_between_two_columns_under_the_line() -> None:
+    query = ff.events(TRIPS, time="at", by="zone").window(ff.tumbling("15 minutes"))
+    result = query.aggregate(low=ff.Min("x"), mean=ff.Average("x"), high=ff.Max("x"))
+    chart = ff.plot(result, "mean", band=("low", "high"))
+    area, line = chart.to_dict()["layer"]
+    assert (area["mark"]["type"], line["mark"]["type"]) == ("area", "line")
+    assert (area["encoding"]["y"]["field"], area["encoding"]["y2"]["field"]) == ("low", "high")
+    assert line["encoding"]["y"]["field"] == "mean"
+    first = {
+        name: [(x, value), (at(15), value)]
+        for name, value in (("low", 1.0), ("mean", 2.0), ("high", 3.0))
+        for x in [at(0)]
+    }
+    for name, expected in first.items():
+        assert ("b", expected) in lines_of(chart, "window_start", name)
+    alone = ff.plot(result, band=("low", "high")).to_dict()
+    assert (alone["mark"]["type"], alone["encoding"]["y"]["title"]) == ("area", "low to high")
+
+
+def test_several_outputs_are_below_one_another_or_have_colours() -> None:
+    chart = ff.plot(quarters())
+    spec = chart.to_dict()
+    assert (spec["encoding"]["row"]["field"], spec["encoding"]["row"]["sort"]) == ("#output", ["s", "n"])
+    assert spec["resolve"] == {"scale": {"y": "independent"}}
+    assert {(row["#output"], row["#value"]) for row in rows_of(chart) if row["zone"] == "b"} == {
+        ("s", 6.0), ("s", 4.0), ("n", 3.0), ("n", 1.0)
+    }  # fmt: skip
+    result = ff.events(TRIPS, time="at").window(ff.tumbling("1 hour")).aggregate(low=ff.Min("x"), high=ff.Max("x"))
+    encoding = ff.plot(result).to_dict()["encoding"]
+    assert (encoding["color"]["field"], "row" in encoding) == ("#output", False)
+
+
+def test_a_heat_map_has_a_row_for_each_key() -> None:
+    chart = ff.plot(quarters(), "n", kind="heat")
+    spec = chart.to_dict()["encoding"]
+    assert [spec[each]["field"] for each in ("x", "x2", "y", "color")] == ["#from", "window_end", "zone", "n"]
+    assert {(row["zone"], row["#from"], row["window_end"], row["n"]) for row in rows_of(chart)} == {
+        ("a", at(0), at(15), 1), ("a", at(75), at(90), 1), ("b", at(0), at(15), 3), ("b", at(30), at(45), 1)
+    }  # fmt: skip
+    result = ff.events(pa.table({"t": [0, 5, 30]}), time="t").window(ff.sliding(10, every=5)).aggregate(n=ff.Count())
+    chart = ff.plot(result, kind="heat")
+    assert [(row["#from"], row["window_end"], row["n"]) for row in rows_of(chart)] == [
+        (0, 5, 1), (5, 10, 2), (10, 15, 1), (30, 35, 1), (35, 40, 1)
+    ]  # fmt: skip
+    assert "y" not in chart.to_dict()["encoding"]
+
+
+def test_keys_of_every_kind_are_in_their_order() -> None:
+    events = pa.table({"t": [1, 1, 1], "i": [10, 9, None], "d": pa.array(["x", "y", "z"]).dictionary_encode()})
+    result = ff.events(events, time="t", by=["i", "d"]).window(ff.tumbling(10)).aggregate(n=ff.Count())
+    color = ff.plot(result).to_dict()["encoding"]["color"]
+    assert (color["field"], color["sort"]) == ("i, d", ["9, y", "10, x", "null, z"])
+    odd = events.rename_columns(["t", "a.b[0]", "d"])
+    chart = ff.plot(ff.events(odd, time="t", by="`a.b[0]`").window(ff.tumbling(10)).aggregate(**{"x.y": ff.Count()}))
+    encoding = chart.to_dict()["encoding"]
+    assert (encoding["color"]["field"], encoding["y"]["field"]) == (r"a\.b\[0\]", r"x\.y")
+    assert {"a.b[0]", "x.y"} <= rows_of(chart)[0].keys()
+
+
+def test_columns_have_the_names_that_a_chart_might_use_itself() -> None:
+    events = pa.table({"t": [0, 12, 1], "run": ["a", "a", "b"]})
+    query = ff.events(events, time="t", by="run").window(ff.tumbling(10))
+    chart = ff.plot(query.aggregate(value=ff.Count(), output=ff.Max("t")))
+    assert {(row["run"], row["#output"], row["#value"]) for row in rows_of(chart)} == {
+        ("a", "value", 1), ("a", "output", 0), ("a", "output", 12), ("b", "value", 1), ("b", "output", 1)
+    }  # fmt: skip
+
+
+def test_outputs_of_every_kind_of_number() -> None:
+    columns = {"d": [Decimal("1.5")], "b": [True], "p": [dt.timedelta(seconds=90)], "i": pa.array([3], pa.uint64())}
+    result = (
+        ff.events(pa.table({"t": [1], **columns}), time="t")
+        .window(ff.tumbling(2))
+        .aggregate(**{name: ff.Last(name) for name in columns}, text=ff.CollectList("i"))
+    )
+    assert {(row["#output"], row["#value"]) for row in rows_of(ff.plot(result))} == {
+        ("d", 1.5),
+        ("b", 1),
+        ("p", 90),
+        ("i", 3),
+    }
+
+
+def test_rows_that_have_no_window_say_their_time_and_key() -> None:
+    found = ff.events(TRIPS, time="at", by="zone").window(ff.lookback("10 minutes", closed="both"))
+    chart = ff.plot(found.aggregate(n=ff.Count()), "n_10m", time="at", by="zone")
+    assert lines_of(chart, "at", "n_10m") == [
+        ("a", [(at(10), 1), (at(75), 1)]),
+        ("b", [(at(0), 1), (at(5), 2), (at(14), 2), (at(40), 1)]),
+    ]
+    nested = pa.table({"when": [{"t": 1}, {"t": 2}], "bar": [{"low": 1.0}, {"low": 2.0}]})
+    assert rows_of(ff.plot(nested, "bar.low", time="when.t"))[1]["bar.low"] == 2.0
+
+
+def test_a_chart_is_drawn() -> None:
+    """All that Vega makes of it: its text has the lines, the keys and the title that a user has added."""
+    import altair
+
+    for chart in (ff.plot(quarters(), "s"), ff.plot(quarters()), ff.plot(quarters(), "n", kind="heat")):
+        assert isinstance(chart, altair.Chart)
+    vl_convert = pytest.importorskip("vl_convert")
+    chart = ff.plot(quarters(), "s", band=("s", "n")).properties(title="By zone")
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert svg.count('aria-roledescription="line mark"') == svg.count('aria-roledescription="area mark"') == len(STEPS)
+    assert all(f">{word}</text>" in svg for word in ("By zone", "zone", "12:30", "window_start (UTC)"))
+    assert vl_convert.vegalite_to_png(chart.to_dict()).startswith(b"\x89PNG")
+
+
+KEYS = pa.table({"t": [1] * 300, "k": list(range(300))})
+LACKS = r"plot\(\) names {0}, which the result lacks; "
+NO_NUMBERS = r"; expected a column of numbers"
+ALONG = r"; expected one output of windows along the time line"
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown": ({"outputs": ["sum"]}, LACKS.format("'sum'") + r"there are 'zone', 'window', 's', 'n'"),
+    "near": ({"by": "zome"}, r"plot\(\) names 'zome', which the result lacks; did you mean 'zone'\?"),
+    "band": ({"band": ("low", "n")}, r"plot\(\) names 'low', which the result lacks; there are .*"),
+    "text": ({"outputs": ["zone"]}, r"plot\(\) is given 'zone', which is string" + NO_NUMBERS),
+    "struct": ({"outputs": ["window"]}, r"plot\(\) is given 'window', which is struct<.*>" + NO_NUMBERS),
+    "time": ({"time": "zone"}, r"plot\(\) needs a column of timestamps, dates or integers; 'zone' is string.*"),
+    "key": (
+        {"by": "window"},
+        r"plot\(\) has the key 'window' of type struct<.*>; expected single values, such as its fields",
+    ),
+    "kind": ({"kind": "bars"}, r"kind is 'bars'; expected 'lines' or 'heat'"),
+    "heat": ({"kind": "heat"}, r"plot\(kind='heat'\) is given 2 outputs" + ALONG),
+    "heat, band": ({"kind": "heat", "band": ("s", "n")}, r"plot\(kind='heat'\) is given a band; expected .*"),
+    "two": (
+        {"outputs": ["s", "n"], "band": ("s", "n")},
+        r"plot\(band=\) is given 2 outputs besides; expected one, or none",
+    ),
+    "pair": ({"band": ("s",)}, r"band= is \('s',\); expected two columns, such as \('low', 'high'\)"),
+    "zone": ({"timezone": "Mars"}, r"timezone is 'Mars'; expected the name of a zone, such as 'Europe/Berlin'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_chart_cannot_be_made_of(case: str) -> None:
+    arguments, sentence = REFUSED[case]
+    with pytest.raises(ff.QueryError, match=f"^{sentence}$"):
+        ff.plot(quarters(), *arguments.pop("outputs", ()), **arguments)
+
+
+def test_what_is_no_result_that_can_be_shown() -> None:
+    query = ff.events(KEYS, time="t", by="k").window(ff.tumbling(2))
+    result = query.aggregate(n=ff.Count())
+    around = query.events.window(ff.around(time=(-1, 0))).aggregate(n=ff.Count())
+    hint = "keep some of them"
+    for given, arguments, sentence in (
+        (result, {}, rf"plot\(kind='lines'\) is given 300 keys; expected at most 20: {hint}, or kind='heat'"),
+        (result, {"kind": "heat"}, rf"plot\(kind='heat'\) is given 300 keys; expected at most 200: {hint}"),
+        (around, {"kind": "heat"}, r"plot\(kind='heat'\) is given rows by 'at'; expected one output of .*"),
+        (result.slice(0, 0), {}, r"plot\(\) is given 0 rows; expected 1 to 50,000: .*"),
+        (query, {}, r"plot\(\) is given a query; expected its result, that of .aggregate\(...\)"),
+        (KEYS, {}, r"plot\(\) finds no window in the columns 't', 'k'; expected a result with one, or time= and by="),
+        (query.aggregate(x=ff.CollectList("k")), {}, r"plot\(\) finds no column of numbers; expected the name of one"),
+        (result, {"timezone": "UTC"}, r"timezone is 'UTC', but the time 'window.start' is an integer column .*"),
+        (5, {}, r"plot\(\) is given 5; expected a result: a table of Arrow, pandas or Polars, or a DataFrame of Spark"),
+    ):  # fmt: skip
+        with pytest.raises(ff.QueryError, match=f"^{sentence}$"):
+            ff.plot(given, **arguments)
+    with (
+        limits(chart_rows=299),
+        pytest.raises(ff.QueryError, match=r"^plot\(\) is given 300 rows; expected 1 to 299: "),
+    ):
+        ff.plot(result, kind="heat")
+
+
+def test_altair_is_an_extra_that_only_plots_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import sys, pyarrow as pa, framefold as ff\n"
+        "q = ff.events(pa.table({'t': [1]}), time='t').window(ff.tumbling(2)); q.aggregate(n=ff.Count()); ff.plot\n"
+        "assert not {'altair', 'narwhals', 'jsonschema'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    said = r"^plot\(\) needs altair; expected it installed: pip install 'framefold\[plot\]'$"
+    with pytest.raises(ff.EngineError, match=said):
+        ff.plot(quarters())
+
+
+def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> None:
+    df = spark.createDataFrame(TRIPS)
+    result = quarters(df)
+    stream = spark.readStream.format("rate").load()
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+        expected = lines_of(ff.plot(quarters(), "s", timezone="America/New_York"), "window_start", "s")
+        for given in (result, result.toPandas()):
+            assert lines_of(ff.plot(given, "s"), "window_start", "s") == expected
+        assert lines_of(ff.plot(result.toArrow(), "s"), "window_start", "s") == STEPS  # Spark says that it is in UTC
+        assert ff.plot(result, "s").to_dict()["encoding"]["x"]["title"] == "window_start (America/New_York)"
+        assert lines_of(ff.plot(result, "s", timezone="UTC"), "window_start", "s") == STEPS
+        assert len(lines_of(ff.plot(result.collect(), "s"), "window_start", "s")) == len(STEPS)
+        with (
+            limits(chart_rows=2),
+            pytest.raises(ff.QueryError, match=r"^plot\(\) is given more rows; expected 1 to 2: "),
+        ):
+            ff.plot(result, "s")
+        with pytest.raises(ff.ColumnError, match=r"^plot\(\) names 'sum', which the result lacks"):
+            ff.plot(result, "sum")
+        with pytest.raises(ff.QueryError, match=r"^plot\(\) is given a stream; expected results that are there"):
+            ff.plot(stream)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)

@@ -1,0 +1,49 @@
+"""What ``explain_with_columns`` says: the rows that outputs are beside, where they are made, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+TABLE = pa.table({"t": [4, 1, 2], "k": ["a", "b", "a"], "x": [3, 1, 2]})
+AROUND = ff.around(time=(-2, 0))
+LABELS = ff.windows_from(pa.table({"k": ["a"], "from": [0], "to": [3]}), start="from", end="to", by="k")
+
+
+def said(data: Any, windows: Any = AROUND) -> dict[str, str]:
+    return dict(ff.events(data, time="t", by="k").window(windows).explain_with_columns(s=ff.Sum("x")).rows)
+
+
+def test_locally() -> None:
+    found = said(TABLE)
+    assert found["beside"] == "each event, in the order in which they are"
+    assert found["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    assert said(TABLE, LABELS)["beside"] == "each row of the other table, in the order in which they are"
+    events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5))
+    assert events.explain(s=ff.Sum("x")) == events.explain_with_columns(s=ff.Sum("x"))
+
+
+def test_what_with_columns_refuses_it_refuses() -> None:
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for .* which are not one for each event"):
+        said(TABLE, ff.tumbling(5))
+    with pytest.raises(ff.QueryError, match=r"explain_with_columns\(\) is given Count\(\) without a name"):
+        ff.events(TABLE, time="t").window(AROUND).explain_with_columns(ff.Count())  # type: ignore[arg-type]
+
+
+def test_on_spark(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "events.parquet")
+    for data in (spark.createDataFrame(TABLE), ff.parquet(str(tmp_path / "events.parquet"), spark=spark)):
+        found = said(data)
+        assert found["sort"] == "on executors, by key and time: all events of a key come into one task"
+        assert found["accumulate, slide, finish"] == "in mapInArrow, some keys at a time, lazily"
+        assert "merge, slide, finish" in said(data, LABELS)
+    stream = spark.readStream.format("rate").load()
+    events = ff.events(stream, time="timestamp").window(ff.around(time=("-1 s", "0 s")))
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for a stream"):
+        events.explain_with_columns(n=ff.Count())

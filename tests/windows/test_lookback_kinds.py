@@ -1,0 +1,245 @@
+"""Lookbacks by the calendar, at steps of time, with arithmetic across windows: as DuckDB and dateutil have them."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dateutil.relativedelta import relativedelta
+
+import framefold as ff
+from tests.support.limits import limits
+
+BASE = datetime.datetime(2024, 1, 29, 22)
+SIZES = {"1mo": "1 month", "1q": "1 quarter", "2y": "2 years", "36h": "36 hours", "14mo": "1 year 2 months"}
+INTERVALS = {"1mo": "1 month", "1q": "3 months", "2y": "2 years", "36h": "36 hours", "14mo": "14 months"}
+OUTPUTS: dict[str, Any] = {"spent": ff.Sum("x"), "n": ff.Count(), "ids": ff.CollectList("id")}
+BOUNDS = {"left": (">=", "<"), "both": (">=", "<="), "right": (">", "<="), "neither": (">", "<")}
+
+
+def tables(seed: int, zone: str | None = None, rows: int = 90) -> tuple[pa.Table, pa.Table]:
+    """Events and labels by key, at ends of months and at times that are often the same."""
+    rng = np.random.default_rng(seed)
+
+    def times(count: int) -> pa.Array:
+        days, hours = (
+            rng.choice([0, 1, 2, 28, 29, 31, 59, 90, 365], (count, 2)).sum(axis=1),
+            rng.choice([0, 2, 5, 36], count),
+        )
+        start = int((BASE - datetime.datetime(1970, 1, 1)).total_seconds())
+        return pa.array((start + days * 86400 + hours * 3600) * 1_000_000).cast(pa.timestamp("us", zone))
+
+    def keys(count: int, of: list[str | None]) -> pa.Array:
+        return pa.array([of[number] for number in rng.integers(0, len(of), count)], pa.string())
+
+    events = {
+        "t": times(rows),
+        "k": keys(rows, ["a", "b", None, "e"]),
+        "id": np.arange(rows),
+        "x": rng.integers(-9, 9, rows),
+    }
+    labels = {"id": np.arange(50)[::-1], "at": times(50), "k": keys(50, ["b", "a", "l", None])}
+    return pa.table(events), pa.table(labels)
+
+
+def by_duckdb(events: pa.Table, rows: pa.Table, closed: str, intervals: dict[str, str]) -> dict[str, list[Any]]:
+    """The outputs over each size up to each of some rows, which have a key and a time ``until``, in their order."""
+    rows = rows.append_column("row", pa.array(np.arange(len(rows))))
+    lower, upper = BOUNDS[closed]
+    found: dict[str, list[Any]] = {}
+    connection = duckdb.connect()
+    connection.register("events", events)
+    connection.register("rows", rows)
+    for suffix, interval in intervals.items():
+        table = connection.sql(f"""
+            select row, sum(x)::bigint as spent, count(id) as n,
+                coalesce(list(id order by t, id) filter (id is not null), []) as ids
+            from rows left join events on rows.k is not distinct from events.k
+                and t {lower} until - interval '{interval}' and t {upper} until
+            group by row order by row""").to_arrow_table()
+        found |= {f"{name}_{suffix}": table[name].to_pylist() for name in OUTPUTS}
+    return found
+
+
+@pytest.mark.parametrize("closed", list(BOUNDS))
+@pytest.mark.parametrize("edges", [1 << 12, 3])
+def test_months_as_duckdb(closed: Any, edges: int) -> None:
+    for seed in range(3):
+        events, labels = tables(seed)
+        query = ff.events(events, time="t", by="k", ties="id")
+        for at, rows, time in ((None, events, "t"), (labels, labels, "at")):
+            with limits(lookback_edges=edges, chunk_windows=1 << 12 if seed else 10):
+                found = query.window(ff.lookback(*SIZES.values(), at=at, closed=closed)).aggregate(**OUTPUTS)
+            assert found.select(rows.column_names).equals(rows)
+            given = rows.select([time, "k"]).rename_columns(["until", "k"])
+            wanted = by_duckdb(events, given, closed, INTERVALS)
+            assert {name: found[name].to_pylist() for name in found.column_names[rows.num_columns :]} == wanted
+
+
+def test_months_of_dates_as_duckdb() -> None:
+    events, labels = tables(5)
+    events, labels = (
+        table.set_column(table.column_names.index(name), name, table[name].cast(pa.date32()))
+        for table, name in ((events, "t"), (labels, "at"))
+    )
+    found = ff.events(events, time="t", by="k", ties="id").window(ff.lookback("1 month", "2 years", at=labels))
+    result = found.aggregate(**OUTPUTS)
+    sizes = {"1mo": "1 month", "2y": "2 years"}
+    wanted = by_duckdb(events, labels.select(["at", "k"]).rename_columns(["until", "k"]), "left", sizes)
+    assert {name: result[name].to_pylist() for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_months_of_a_zone_as_dateutil(said: bool) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    events, labels = tables(7, "UTC" if said else "Europe/Berlin")
+    times, until = (
+        [each.astimezone(zone) for each in table[name].to_pylist()] for table, name in ((events, "t"), (labels, "at"))
+    )
+    windows = ff.lookback("1 month", "3 months", at=labels, timezone="Europe/Berlin" if said else None)
+    found = ff.events(events, time="t", by="k").window(windows).aggregate(n=ff.Count())
+    for suffix, months in (("1mo", 1), ("3mo", 3)):
+        wanted = []
+        for at, key in zip(until, labels["k"].to_pylist(), strict=True):
+            begin = (at.replace(tzinfo=None) - relativedelta(months=months)).replace(tzinfo=zone)
+            begin, end = begin.astimezone(datetime.UTC), at.astimezone(datetime.UTC)
+            inside = [begin <= time.astimezone(datetime.UTC) < end for time in times]
+            wanted.append(sum(one and other == key for one, other in zip(inside, events["k"].to_pylist(), strict=True)))
+        assert found[f"n_{suffix}"].to_pylist() == wanted
+
+
+def steps(events: pa.Table, every: str, longest: str, closed: str) -> pa.Table:
+    """The keys and steps for which the longest window has an event, in order, by DuckDB."""
+    lower, upper = BOUNDS[closed]
+    connection = duckdb.connect()
+    connection.register("events", events)
+    return connection.sql(f"""
+        with times as (select unnest(generate_series(timestamp '2023-12-29', timestamp '2030-01-01',
+            interval '{every}')) as until)
+        select distinct k, until from times join events on t {lower} until - interval '{longest}' and t {upper} until
+        order by k nulls first, until""").to_arrow_table()
+
+
+def with_tables(**tables: pa.Table) -> duckdb.DuckDBPyConnection:
+    """A connection that knows some tables."""
+    connection = duckdb.connect()
+    for name, table in tables.items():
+        connection.register(name, table)
+    return connection
+
+
+@pytest.mark.parametrize("closed", list(BOUNDS))
+@pytest.mark.parametrize(
+    ("every", "sizes"),
+    [
+        ("1 day", {"1d": "1 day", "7d": "7 days", "36h": "36 hours"}),
+        ("6 hours", {"12h": "12 hours", "6h": "6 hours"}),
+        ("1 day", {"1mo": "1 month", "1d": "1 day", "1q": "3 months"}),
+        ("5 days", {"1mo": "1 month"}),
+        ("1 day", {"1mo": "1 month", "30d": "30 days"}),
+    ],
+)
+def test_steps_as_duckdb(every: str, sizes: dict[str, str], closed: Any) -> None:
+    events, _ = tables(11)
+    words = [{"1q": "1 quarter"}.get(suffix, size) for suffix, size in sizes.items()]
+    query = ff.events(events, time="t", by="k", ties="id")
+    windows = ff.lookback(*words, every=every, closed=closed)
+    for few in (1 << 12, 7):
+        with limits(chunk_windows=few):
+            found = query.window(windows).aggregate(**OUTPUTS)
+        longest = list(sizes.values())[-1 if "1q" in sizes else 0] if "7d" not in sizes else "7 days"
+        rows = steps(events, every, longest, closed)
+        if "30d" in sizes:  # which may be longer, or not
+            both = with_tables(one=rows, other=steps(events, every, "30 days", closed))
+            rows = both.sql("from one union from other order by k nulls first, until").to_arrow_table()
+        assert found.select(["k", "at"]).to_pydict() == {"k": rows["k"].to_pylist(), "at": rows["until"].to_pylist()}
+        wanted = by_duckdb(events, rows, closed, sizes)
+        assert {name: found[name].to_pylist() for name in found.column_names[2:]} == wanted
+
+
+def test_arithmetic_across_windows() -> None:
+    events, labels = tables(3)
+    query = ff.events(events, time="t", by="k")
+    hour, month = ff.Sum("x").over("36 hours"), ff.Sum("x").over("1 month")
+    share = ff.Count().over("36 hours") / ff.Count()
+    for at, rows, time in ((None, events, "t"), (labels, labels, "at")):
+        windows = query.window(ff.lookback("1 month", "1 quarter", at=at))
+        found = windows.aggregate(
+            n=ff.Count(), share=share, gap=(hour - month).then(lambda of: of * 2), all=ff.AllOf(a=hour, b=month),
+            own=ff.Max("x").over("36 hours"),
+        )  # fmt: skip
+        names = ["n_1mo", "n_1q", "share_1mo", "share_1q", "gap", "all", "own"]
+        assert found.column_names == [*rows.column_names, *names]
+        given = rows.select([time, "k"]).rename_columns(["until", "k"])
+        one = by_duckdb(events, given, "left", INTERVALS)
+        assert found["n_1q"].to_pylist() == one["n_1q"]
+        for name in ("1mo", "1q"):
+            wanted = [a / b if b else None for a, b in zip(one["n_36h"], one[f"n_{name}"], strict=True)]
+            given_back = [None if each != each else each for each in found[f"share_{name}"].to_pylist()]
+            assert given_back == wanted
+        both = list(zip(one["spent_36h"], one["spent_1mo"], strict=True))
+        assert found["gap"].to_pylist() == [None if None in pair else 2 * (pair[0] - pair[1]) for pair in both]
+        assert found["all"].to_pylist() == [{"a": a, "b": b} for a, b in both]
+
+
+def test_arithmetic_of_other_windows_beside_events() -> None:
+    events = pa.table({"t": [1, 2, 4], "x": [1, 2, 6]})
+    near, all_of_them = ff.around(time=(-2, 0)), ff.landmark()
+    ratio = ff.Sum("x").over(near) / ff.Sum("x").over(all_of_them)
+    query = ff.events(events, time="t")
+    assert query.window(ff.last_rows(1)).with_columns(r=ratio, x1=ff.Sum("x"))["r"].to_pylist() == [1.0, 1.0, 8 / 9]
+    with pytest.raises(
+        ff.QueryError, match=r"r=.* has .over\(...\) inside; expected it on the whole output, or .with_"
+    ):
+        query.window(ff.tumbling(2)).aggregate(r=ratio)
+    with pytest.raises(ff.QueryError, match="is over 2 kinds of windows, which give an event as many values"):
+        query.window(near).with_columns(r=ff.Sum("x").over(near, all_of_them) / ff.Count())
+    with pytest.raises(ff.QueryError, match=r"has .over\(...\) inside; expected it on the whole output"):
+        query.window(near).with_columns(r=ff.Filtered(ff.Sum("x").over(near), lambda x: x > 1, "x"))
+    with pytest.raises(ff.DurationError, match=r"lookback\(\) is 'often', which is not a duration"):
+        query.window(ff.lookback(2)).aggregate(r=ff.Sum("x").over("often"))
+    with pytest.raises(ff.QueryError, match="is given '1 hour'; expected a window such as"):
+        query.window(near).with_columns(r=ff.Sum("x").over("1 hour"))
+
+
+def test_explain_says_that_states_are_shared() -> None:
+    events, labels = tables(3)
+    windows = ff.events(events, time="t", by="k").window(ff.lookback("1 month", "1 day", at=labels))
+    text = str(windows.explain(spent=ff.Sum("x"), r=ff.Sum("x").over("1 day") / ff.Count()))
+    assert "spent_1mo, spent_1d = Sum('x')" in text
+    assert text.count("Sum('x')  ") == 1
+    alone = "import framefold as ff, pyarrow as pa; e = ff.events(pa.table({'t': [1]}), time='t')"
+    code = f"{alone}; print(e.window(ff.lookback(1))._repr_html_())"  # drawn, although nothing else was asked for
+    assert "<svg" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_three_engines(spark: Any, tmp_path: Path) -> None:
+    events, labels = tables(21, "UTC", rows=300)
+    pq.write_table(events, tmp_path / "events.parquet", row_group_size=50)
+    outputs: dict[str, Any] = {
+        "n": ff.Count(), "spent": ff.Sum("x"), "r": ff.Sum("x").over("36 hours") / ff.Count().over("1 month"),
+    }  # fmt: skip
+    df = spark.createDataFrame(events.to_pandas())
+    sources = [ff.events(df, time="t", by="k"), ff.events(ff.parquet(tmp_path, spark=spark), time="t", by="k")]
+    for windows in (
+        {"at": labels}, {"every": "1 day"}, {},
+    ):  # fmt: skip
+        lookback = ff.lookback("36 hours", "1 month", **windows)
+        local = ff.events(events, time="t", by="k").window(lookback).aggregate(**outputs)
+        order = [name for name in ("k", "at", "id") if name in local.column_names]
+        key = [(name, "ascending") for name in order]
+        for source in sources:
+            found = source.window(lookback).aggregate(**outputs).toArrow()
+            assert found.column_names == local.column_names
+            one, other = found.sort_by(key), local.sort_by(key)
+            for name in [*order, "n_36h", "n_1mo", "spent_1mo", "r"]:
+                assert str(one[name].to_pylist()) == str(other[name].to_pylist())
