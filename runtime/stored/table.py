@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
+from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView
 from ..frames.windows import Windows
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
+from ..streams.late_events import matched
 from .commits import VERSION, Commit, Commits, Run, StoredFile
-from .layout import Layout
+from .layout import START, Layout
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Table:
         ------
         EngineError
             If the table is of another query, or of events of other types.
+        QueryError
+            If the order of events counts, and the run has events of frames that are there.
         """
         files = tuple(file for file, _ in written)
         rows, size = sum(each.rows for each in files), sum(each.bytes for each in files)
@@ -65,6 +69,8 @@ class Table:
             if before.has(run):
                 return before
             check_fits(before, layout)
+            if layout.plan.ordered:
+                self._require_new_frames(layout, before.files, files)
             return replace(before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files))
 
         after = self.commits.change(added)
@@ -72,6 +78,22 @@ class Table:
         if found is not new:  # another process was first
             self.remove(files)
         return found
+
+    def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
+        """QueryError where files have a key and frame that others have, too."""
+        first, last = min((each.first for each in new), default=0), max((each.last for each in new), default=-1)
+        columns = [*layout.plan.by, START]
+        some = self.read(layout, [each for each in there if each.first <= last and each.last >= first], columns)
+        own = self.read(layout, new, columns)
+        keys = [[one_array(of.column(name)) for of in (own, some)] for name in layout.plan.by]
+        again = np.flatnonzero(matched(keys, layout.starts(own), layout.starts(some)))
+        if len(again):
+            ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
+            raise QueryError(
+                f"the run has events of {len(again)} frames that are there, the first from "
+                f"{own.column(START)[int(again[0])]} on, and the order of events counts for {ordered!r}; expected a run "
+                "whose frames are all new"
+            )
 
     def write(self, layout: Layout, merged: Partials, run: str) -> Iterator[Written]:
         """Write merged partials as files of a day each, which are in the table once they are committed."""
