@@ -135,11 +135,8 @@ def as_columns(result: Any) -> Any:
     if isinstance(result, list) and result and all(hasattr(row, "asDict") for row in result):
         return pa.Table.from_pylist([row.asDict(recursive=True) for row in result])
     pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(result, pandas.DataFrame):
-        return result
-    result = result.copy(deep=False)
-    result.attrs = {}  # Spark Connect has its metrics there, which are no JSON: Arrow warns of them
-    if WINDOW in result.columns and all(hasattr(each, "asDict") for each in result[WINDOW]):  # rows of structs
+    framed = pandas is not None and isinstance(result, pandas.DataFrame) and WINDOW in result.columns
+    if framed and all(hasattr(each, "asDict") for each in result[WINDOW]):  # toPandas() makes rows of structs
         return result.assign(**{WINDOW: [each.asDict() for each in result[WINDOW]]})
     return result
 
