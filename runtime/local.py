@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import cache, partial
+from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +39,7 @@ from .results.extensions import with_extensions
 from .results.filled import filled
 from .results.finish import Wanted, results_of
 from .sources.arrow import Reader, Readers, Source
+from .threads import workers
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 
 BATCH_ROWS = PORTION_ROWS
@@ -390,7 +390,7 @@ def pooled(
     function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """What :func:`in_order` gives, by several threads."""
-    pool = workers(threads, os.getpid())
+    pool = workers(threads)
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -402,12 +402,3 @@ def pooled(
             yield waiting.popleft().result()
     finally:
         wait([each for each in waiting if not each.cancel()])
-
-
-@cache
-def workers(threads: int, process: int) -> ThreadPoolExecutor:
-    """As many threads, started once: a query of some milliseconds would wait for theirs. A fork of a process has none.
-
-    They wait for queries, whose functions never wait for one another's.
-    """
-    return ThreadPoolExecutor(threads, "framefold")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -21,8 +23,20 @@ def at_once(function: Callable[[Item], Result], items: Sequence[Item]) -> list[R
     threads = min(pa.cpu_count(), len(items))
     if threads < 2:
         return list(map(function, items))
-    with ThreadPoolExecutor(threads, "framefold") as pool:
-        return list(pool.map(function, items))
+    return list(workers(threads).map(function, items))
+
+
+def workers(threads: int) -> ThreadPoolExecutor:
+    """As many threads, started once: a query of some milliseconds would wait for theirs. A fork of a process has none.
+
+    They wait for queries, whose functions never wait for one another's.
+    """
+    return _workers(threads, os.getpid())
+
+
+@cache
+def _workers(threads: int, process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "framefold")
 
 
 def parts_of(rows: int) -> list[slice]:

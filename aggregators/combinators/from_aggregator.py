@@ -35,7 +35,7 @@ class OfAggregator(PythonOperation):
         return self.aggregator.zero()
 
     def accumulate(self, state: Any, /, *values: Any, **named: Any) -> Any:
-        return self.aggregator.reduce(state, values if len(values) > 1 else values[0])
+        return self.aggregator.reduce(state, values[0] if len(values) == 1 else values)
 
     def combine(self, a: Any, b: Any, /) -> Any:
         return self.aggregator.merge(a, b)

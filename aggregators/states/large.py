@@ -82,6 +82,19 @@ def _bytes_of(text: str | bytes | None) -> int:
     return 0 if text is None else len(text)
 
 
+def bytes_of(table: pa.Table | pa.RecordBatch, small: int) -> int:
+    """The bytes of a table; of one below ``small`` those of its whole buffers, in a hundredth of the time.
+
+    Whole buffers are counted of string views, too, which Polars and DuckDB give: up to version 22, pyarrow cannot count
+    others.
+    """
+    whole = int(table.get_total_buffer_size())
+    try:
+        return whole if whole < small else int(table.nbytes)
+    except pa.ArrowTypeError:
+        return whole
+
+
 def longest_text(plane: pa.ChunkedArray) -> int:
     """The bytes of the longest text of a column, or among the items of its lists; 0 where it has none."""
     kind = plane.type

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from ...aggregators.states.large import bytes_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sources.arrow import Reader
@@ -70,7 +71,7 @@ def in_portions(
             held, found, rows, size = [], None, 0, 0
         held.append(batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch]))
         rows += len(batch)
-        size += bytes_of(batch)
+        size += bytes_of(batch, PORTION_BYTES >> 10)
         found = None
         del batch  # or it would be held while the next one is read
         if rows < enough and size < PORTION_BYTES:
@@ -85,16 +86,3 @@ def in_portions(
         found = None
     if held:
         yield accumulate(pa.concat_tables(held)) if found is None else found
-
-
-def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
-    """The bytes of some events, or partials.
-
-    Whole buffers are counted where these are small, as it takes a hundredth of the time. So they are of string views,
-    which Polars and DuckDB give: up to version 22, pyarrow cannot count others.
-    """
-    whole = int(events.get_total_buffer_size())
-    try:
-        return whole if whole < PORTION_BYTES >> 10 else int(events.nbytes)
-    except pa.ArrowTypeError:
-        return whole

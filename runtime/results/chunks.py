@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
-from ...aggregators.states.large import fitting
+from ...aggregators.states.large import bytes_of, fitting
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
-from ..accumulate.portions import bytes_of
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import MAX_WINDOWS
@@ -75,7 +74,8 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     lists = any(isinstance(kind, (RaggedField, Objects)) for kind in kinds)
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    size, most = bytes_of(merged.table) + held, CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
+    most = CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
+    size = bytes_of(merged.table, most >> 6) + held
     ends = views[0].ends
     by_bytes = (ends - starts) / max(1, most * len(merged) // max(size, 1))
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take

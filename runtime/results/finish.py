@@ -197,7 +197,7 @@ def outputs_of(
         if name in plan.samples:
             few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
-        if chunk.plan.filled.get(name) == "linear":
+        if plan.filled.get(name) == "linear":
             finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 

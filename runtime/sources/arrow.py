@@ -24,6 +24,7 @@ from .opening import (
     schema_of,
     stream_of,
     with_categories,
+    without_attributes,
 )
 from .parquet_opening import reopened
 
@@ -69,8 +70,7 @@ class Source:
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
                 + (named if isinstance(data, str) else "")
             )
-        if hasattr(data, "get_fragments"):
-            data = reopened(data)
+        data = reopened(data) if hasattr(data, "get_fragments") else without_attributes(data)
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
         schema = data.schema if arrow else schema_of(data)

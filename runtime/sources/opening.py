@@ -85,6 +85,14 @@ def library_of(data: Any) -> str:
     return type(data).__module__.partition(".")[0] if hasattr(data, "columns") else ""
 
 
+def without_attributes(data: Any) -> Any:
+    """A data frame of pandas without what is kept beside its columns, which need be no JSON: Arrow warns of that."""
+    if library_of(data) == "pandas" and getattr(data, "attrs", None):
+        data = data.copy(deep=False)
+        data.attrs = {}
+    return data
+
+
 def some_of(data: Any, columns: Sequence[str]) -> Any:
     """Some columns of a data frame or a relation, or of its index; None where it is not known how to ask for them."""
     library = library_of(data)

@@ -336,6 +336,15 @@ def test_altair_is_an_extra_that_only_plots_import(monkeypatch: pytest.MonkeyPat
         ff.plot(quarters())
 
 
+def test_attributes_of_pandas_are_no_matter() -> None:
+    result = quarters().to_pandas()
+    result.attrs["metrics"] = [object()]
+    assert lines_of(ff.plot(result, "s"), "window_start", "s") == lines_of(
+        ff.plot(quarters(), "s"), "window_start", "s"
+    )
+    assert result.attrs
+
+
 def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> None:
     df = spark.createDataFrame(TRIPS)
     result = quarters(df)

@@ -13,10 +13,12 @@ import pytest
 
 import framefold as ff
 
+from ..support.sources import LocalEngine
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOMS = Path(ff.__file__).parents[1]
+ROOMS = Path(sys.modules[LocalEngine.__module__].__file__ or "").parents[1]
 PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
 STAGES = re.findall(r"^\| (?:plan|accumulate|merge|slide|finish) \| `([\w.]+)` \|", PAGE, re.MULTILINE)
 

@@ -494,7 +494,7 @@ def test_errors_before_a_job_starts(spark: SparkSession, tmp_path: Path, path: P
         ff.events(ff.parquet(path, spark=spark), "ts").where(1)
     with pytest.raises(ff.QueryError, match="has k = 1, and string and int64 are not of one type"):
         ff.events(ff.parquet(path, spark=spark), "ts").where("k = 1")
-    with pytest.raises(ff.QueryError, match="expected SQL as ff.expr has it"):
+    with pytest.raises(ff.QueryError, match=r"expected SQL as ff\.expr has it"):
         ff.events(spark.read.parquet(str(path)), "ts").where(pc.field("k") == 1)
     with pytest.raises(ff.QueryError, match="does not fit the DataFrame"):
         ff.events(spark.read.parquet(str(path)), "ts").where("kk = 1")

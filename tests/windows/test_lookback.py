@@ -5,16 +5,21 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
 
+from ..oracles.lookbacks import by_duckdb
+
 BASE = datetime.datetime(2024, 2, 28, 22)
 SIZES = {"1h": "1 hour", "90m": "90 minutes", "1d": datetime.timedelta(days=1), "30d": "30 days"}
 OUTPUTS: dict[str, Any] = {"spent": ff.Sum("x"), "n": ff.Count(), "most": ff.Max("x"), "ids": ff.CollectList("id")}
+
+
+INTERVALS = {"1h": "1 hour", "90m": "90 minutes", "1d": "24 hours", "30d": "720 hours"}
+"""The sizes as DuckDB has them, by what their outputs are called."""
 
 
 def tables(seed: int, zone: str | None = None) -> tuple[pa.Table, pa.Table]:
@@ -34,26 +39,6 @@ def tables(seed: int, zone: str | None = None) -> tuple[pa.Table, pa.Table]:
     return pa.table(events), pa.table(labels)
 
 
-def by_duckdb(events: pa.Table, rows: pa.Table, time: str, closed: str) -> dict[str, list[Any]]:
-    """The outputs over each size for some rows, in their order."""
-    rows = rows.select([time, "k"]).rename_columns(["until", "k"]).append_column("row", pa.array(np.arange(len(rows))))
-    lower, upper = (">=" if closed in ("left", "both") else ">"), ("<=" if closed in ("right", "both") else "<")
-    found: dict[str, list[Any]] = {}
-    connection = duckdb.connect()
-    connection.register("events", events)
-    connection.register("rows", rows)
-    for suffix in SIZES:
-        micros = {"1h": 3600, "90m": 5400, "1d": 86400, "30d": 30 * 86400}[suffix]
-        table = connection.sql(f"""
-            select row, sum(x)::bigint as spent, count(id) as n, max(x) as most,
-                coalesce(list(id order by t, id) filter (id is not null), []) as ids
-            from rows left join events on rows.k is not distinct from events.k
-                and t {lower} until - interval '{micros} seconds' and t {upper} until
-            group by row order by row""").to_arrow_table()
-        found |= {f"{name}_{suffix}": table[name].to_pylist() for name in OUTPUTS}
-    return found
-
-
 @pytest.mark.parametrize("closed", ["left", "both", "right", "neither"])
 def test_as_duckdb_joins_and_groups(closed: Any) -> None:
     for seed in range(3):
@@ -63,7 +48,8 @@ def test_as_duckdb_joins_and_groups(closed: Any) -> None:
             windows = query.window(ff.lookback(*SIZES.values(), at=at, closed=closed))
             found = windows.aggregate(**OUTPUTS)
             assert found.select(rows.column_names).equals(rows)
-            wanted = by_duckdb(events, rows, time, closed)
+            given = rows.select([time, "k"]).rename_columns(["until", "k"])
+            wanted = by_duckdb(events, given, closed, INTERVALS, OUTPUTS)
             assert {name: found[name].to_pylist() for name in found.column_names[rows.num_columns :]} == wanted
             assert windows.with_columns(**OUTPUTS).equals(found)
 

@@ -17,13 +17,14 @@ import pytest
 from dateutil.relativedelta import relativedelta
 
 import framefold as ff
-from tests.support.limits import limits
+
+from ..oracles.lookbacks import BOUNDS, by_duckdb
+from ..support.limits import limits
 
 BASE = datetime.datetime(2024, 1, 29, 22)
 SIZES = {"1mo": "1 month", "1q": "1 quarter", "2y": "2 years", "36h": "36 hours", "14mo": "1 year 2 months"}
 INTERVALS = {"1mo": "1 month", "1q": "3 months", "2y": "2 years", "36h": "36 hours", "14mo": "14 months"}
 OUTPUTS: dict[str, Any] = {"spent": ff.Sum("x"), "n": ff.Count(), "ids": ff.CollectList("id")}
-BOUNDS = {"left": (">=", "<"), "both": (">=", "<="), "right": (">", "<="), "neither": (">", "<")}
 
 
 def tables(seed: int, zone: str | None = None, rows: int = 90) -> tuple[pa.Table, pa.Table]:
@@ -51,25 +52,6 @@ def tables(seed: int, zone: str | None = None, rows: int = 90) -> tuple[pa.Table
     return pa.table(events), pa.table(labels)
 
 
-def by_duckdb(events: pa.Table, rows: pa.Table, closed: str, intervals: dict[str, str]) -> dict[str, list[Any]]:
-    """The outputs over each size up to each of some rows, which have a key and a time ``until``, in their order."""
-    rows = rows.append_column("row", pa.array(np.arange(len(rows))))
-    lower, upper = BOUNDS[closed]
-    found: dict[str, list[Any]] = {}
-    connection = duckdb.connect()
-    connection.register("events", events)
-    connection.register("rows", rows)
-    for suffix, interval in intervals.items():
-        table = connection.sql(f"""
-            select row, sum(x)::bigint as spent, count(id) as n,
-                coalesce(list(id order by t, id) filter (id is not null), []) as ids
-            from rows left join events on rows.k is not distinct from events.k
-                and t {lower} until - interval '{interval}' and t {upper} until
-            group by row order by row""").to_arrow_table()
-        found |= {f"{name}_{suffix}": table[name].to_pylist() for name in OUTPUTS}
-    return found
-
-
 @pytest.mark.parametrize("closed", list(BOUNDS))
 @pytest.mark.parametrize("edges", [1 << 12, 3])
 def test_months_as_duckdb(closed: Any, edges: int) -> None:
@@ -81,7 +63,7 @@ def test_months_as_duckdb(closed: Any, edges: int) -> None:
                 found = query.window(ff.lookback(*SIZES.values(), at=at, closed=closed)).aggregate(**OUTPUTS)
             assert found.select(rows.column_names).equals(rows)
             given = rows.select([time, "k"]).rename_columns(["until", "k"])
-            wanted = by_duckdb(events, given, closed, INTERVALS)
+            wanted = by_duckdb(events, given, closed, INTERVALS, OUTPUTS)
             assert {name: found[name].to_pylist() for name in found.column_names[rows.num_columns :]} == wanted
 
 
@@ -94,7 +76,7 @@ def test_months_of_dates_as_duckdb() -> None:
     found = ff.events(events, time="t", by="k", ties="id").window(ff.lookback("1 month", "2 years", at=labels))
     result = found.aggregate(**OUTPUTS)
     sizes = {"1mo": "1 month", "2y": "2 years"}
-    wanted = by_duckdb(events, labels.select(["at", "k"]).rename_columns(["until", "k"]), "left", sizes)
+    wanted = by_duckdb(events, labels.select(["at", "k"]).rename_columns(["until", "k"]), "left", sizes, OUTPUTS)
     assert {name: result[name].to_pylist() for name in wanted} == wanted
 
 
@@ -162,7 +144,7 @@ def test_steps_as_duckdb(every: str, sizes: dict[str, str], closed: Any) -> None
             both = with_tables(one=rows, other=steps(events, every, "30 days", closed))
             rows = both.sql("from one union from other order by k nulls first, until").to_arrow_table()
         assert found.select(["k", "at"]).to_pydict() == {"k": rows["k"].to_pylist(), "at": rows["until"].to_pylist()}
-        wanted = by_duckdb(events, rows, closed, sizes)
+        wanted = by_duckdb(events, rows, closed, sizes, OUTPUTS)
         assert {name: found[name].to_pylist() for name in found.column_names[2:]} == wanted
 
 
@@ -180,7 +162,7 @@ def test_arithmetic_across_windows() -> None:
         names = ["n_1mo", "n_1q", "share_1mo", "share_1q", "gap", "all", "own"]
         assert found.column_names == [*rows.column_names, *names]
         given = rows.select([time, "k"]).rename_columns(["until", "k"])
-        one = by_duckdb(events, given, "left", INTERVALS)
+        one = by_duckdb(events, given, "left", INTERVALS, OUTPUTS)
         assert found["n_1q"].to_pylist() == one["n_1q"]
         for name in ("1mo", "1q"):
             wanted = [a / b if b else None for a, b in zip(one["n_36h"], one[f"n_{name}"], strict=True)]

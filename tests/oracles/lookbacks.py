@@ -1,0 +1,36 @@
+"""What outputs have over lookbacks, by a join of DuckDB's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+BOUNDS = {"left": (">=", "<"), "both": (">=", "<="), "right": (">", "<="), "neither": (">", "<")}
+
+
+def by_duckdb(
+    events: pa.Table, rows: pa.Table, closed: str, intervals: Mapping[str, str], outputs: Iterable[str]
+) -> dict[str, list[Any]]:
+    """Outputs over each interval up to each of some rows, which have a key and a time ``until``, in their order.
+
+    Outputs are among spent, n, most and ids.
+    """
+    rows = rows.append_column("row", pa.array(np.arange(len(rows))))
+    lower, upper = BOUNDS[closed]
+    found: dict[str, list[Any]] = {}
+    connection = duckdb.connect()
+    connection.register("events", events)
+    connection.register("rows", rows)
+    for suffix, interval in intervals.items():
+        table = connection.sql(f"""
+            select row, sum(x)::bigint as spent, count(id) as n, max(x) as most,
+                coalesce(list(id order by t, id) filter (id is not null), []) as ids
+            from rows left join events on rows.k is not distinct from events.k
+                and t {lower} until - interval '{interval}' and t {upper} until
+            group by row order by row""").to_arrow_table()
+        found |= {f"{name}_{suffix}": table[name].to_pylist() for name in outputs}
+    return found
