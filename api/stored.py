@@ -24,7 +24,7 @@ from .runtime.results.extensions import with_extensions
 from .runtime.stored.asked import Asked
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.layout import RUN, Layout
-from .runtime.stored.table import Table, check_fits, schema_of
+from .runtime.stored.table import FORMATS, Table, check_fits, schema_of
 from .runtime.windows.sliding import tumbling
 from .runtime.windows.spec import Spec
 
@@ -39,6 +39,7 @@ def partials(
     by: str | Sequence[str] = (),
     ties: str | Sequence[str] = (),
     null_time: str = "error",
+    format: str | None = None,
     trust: bool = False,
     spark: Any = None,
     **outputs: Operation,
@@ -54,6 +55,10 @@ def partials(
     frame
         The length of the frames that states are kept for, such as ``"1 hour"``; or tumbling windows, such as
         ``ff.tumbling("1 day", timezone="Europe/Berlin")``. Windows can be asked for whose bounds are those of frames.
+    format
+        ``"parquet"``: files with manifests beside them; or ``"delta"``: a Delta Lake table, by the package
+        ``deltalake`` (the extra ``delta``), where writers on several machines share an object store, or others read it.
+        None: that of the partials that are there, else ``"parquet"``.
     trust
         Whether states that are Python objects may be read, as pickles. Who can write there can then run code here.
     spark
@@ -86,7 +91,9 @@ def partials(
     frames = frame if isinstance(frame, Spec) else tumbling(frame)
     if not isinstance(path, (str, os.PathLike)):
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
-    found = StoredPartials(Table.at(os.fspath(path)), time, keys, order, frames, null_time, trust, outputs, spark)
+    if format not in (None, *FORMATS):
+        raise QueryError(f"format is {shown(format)}; expected 'parquet' or 'delta'")
+    found = StoredPartials(Table.at(os.fspath(path), format), time, keys, order, frames, null_time, trust, outputs, spark)
     found.check()
     return found
 

@@ -138,7 +138,7 @@ class Commits:
             if after is before:
                 return before
             after = replace(after, number=before.number + 1)
-            if self._write(after):
+            if self._write(before, after):
                 return after
         raise EngineError(
             f"the stored partials {self.path!r} are changed by others all the time: {ATTEMPTS} commits came too late; "
@@ -162,10 +162,10 @@ class Commits:
             raise EngineError(f"the manifest {path!r} cannot be read: {one_line(error)}") from error
         return commit_in(found, path, number)
 
-    def _write(self, commit: Commit) -> bool:
-        """Whether the commit is there now; another one of its number may have been first."""
-        text = json.dumps(asdict(commit), indent=1).encode()
-        name = f"{commit.number:012}.json"
+    def _write(self, before: Commit, after: Commit) -> bool:
+        """Whether the commit after another one is there now; another one of its number may have been first."""
+        text = json.dumps(asdict(after), indent=1).encode()
+        name = f"{after.number:012}.json"
         path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
         self.system.create_dir(self._at(FOLDER), recursive=True)
         if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
 
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
@@ -24,6 +25,7 @@ from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from ..streams.late_events import matched
 from .commits import VERSION, Commit, Commits, Run, StoredFile
+from .delta import DeltaCommits, is_delta
 from .layout import START, Layout
 
 
@@ -40,9 +42,21 @@ class Table:
     commits: Commits
 
     @classmethod
-    def at(cls, path: str) -> Table:
-        """The table at a path or address, there or not."""
+    def at(cls, path: str, format: str | None = None) -> Table:
+        """The table at a path or address, there or not, in one of :data:`FORMATS`: where None, in that of what is there.
+
+        Raises
+        ------
+        EngineError
+            If a table of the other format is there.
+        """
         system, (place,) = Files((path,)).places
+        delta = is_delta(system, place)
+        if format is not None and delta != (format == "delta") and (delta or Commits(system, place).latest().number):
+            there = FORMATS[delta]
+            raise EngineError(f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}")
+        if delta or format == "delta":
+            return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
         return cls(Commits(system, place))
 
     def append(self, layout: Layout, merged: Partials, run: str) -> Run:
@@ -157,6 +171,9 @@ def view_of(windows: Windows, ticks: Ints) -> PartialsView:
 
 Written = tuple[StoredFile, int]
 """A file, and the number of the events that it has."""
+
+FORMATS = ("parquet", "delta")
+"""Plain Parquet files with manifests of ours, and Delta Lake."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 ROW_GROUP = 1 << 16

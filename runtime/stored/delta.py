@@ -1,0 +1,165 @@
+"""How a stored table is a Delta Lake table: each commit is one of its log, with the manifest beside the files."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSystem, FileType
+
+from ...aggregators.errors import EngineError
+from ..sources.files import one_line
+from .commits import Commit, Commits, StoredFile, commit_in
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+LOG = "_delta_log"
+"""Where Delta Lake's log is, under the path of the table."""
+
+MANIFEST = "framefold"
+"""The name of the manifest in the information of a commit, and of the transactions of which one wins."""
+
+DAY = "day"
+"""The column that folders give."""
+
+
+def is_delta(system: FileSystem, path: str) -> bool:
+    """Whether a Delta Lake table is there; False too where nothing can be read, which who reads says better."""
+    try:
+        return bool(system.get_file_info(f"{path}/{LOG}").type == FileType.Directory)
+    except (pa.ArrowException, OSError):
+        return False
+
+
+@dataclass(frozen=True)
+class DeltaCommits(Commits):
+    """The commits of a Delta Lake table; the package ``deltalake`` writes them (the extra ``delta``).
+
+    Parameters
+    ----------
+    address
+        Of the table, as Delta Lake opens it.
+    """
+
+    address: str
+
+    def latest(self) -> Commit:
+        table = self._table()
+        return Commit() if table is None else self._commit(table)
+
+    def _write(self, before: Commit, after: Commit) -> bool:
+        from deltalake import CommitProperties, Schema, Transaction
+        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+        now = int(time.time() * 1000)
+        there, kept = {each.path for each in before.files}, {each.path for each in after.files}
+        new = [each for each in after.files if each.path not in there]
+        added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
+        gone = [each for each in before.files if each.path not in kept]
+        removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
+        properties = CommitProperties(
+            {MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)]
+        )
+        table = self._table()
+        if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
+            return False
+        try:
+            if table is None:
+                schema, partitions = self._schema(new)
+                create_table_with_add_actions(
+                    self.address, Schema.from_arrow(schema), added, "error", partitions, commit_properties=properties
+                )
+            else:
+                table.create_write_transaction(
+                    [*added, *removed],
+                    "append",
+                    table.schema(),
+                    table.metadata().partition_columns,
+                    commit_properties=properties,
+                )
+        except CommitFailedError:
+            return False
+        except DeltaError as error:
+            if table is None and self._table() is not None:
+                return False
+            raise EngineError(f"the stored partials {self.path!r} cannot be written: {one_line(error)}") from error
+        return True
+
+    def _table(self) -> DeltaTable | None:
+        """The table at its last version; None where there is none."""
+        try:
+            from deltalake import DeltaTable
+            from deltalake.exceptions import DeltaError, TableNotFoundError
+        except ImportError as error:
+            raise EngineError(
+                "partials in Delta Lake need deltalake; expected it installed: pip install 'framefold[delta]'"
+            ) from error
+        try:
+            return DeltaTable(self.address)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError, ValueError) as error:
+            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
+
+    def _commit(self, table: DeltaTable) -> Commit:
+        """What the last manifest in the log says; EngineError where the table has other files."""
+        for version in range(table.version(), -1, -1):  # the last one has it, unless others write there, too
+            if (manifest := self._manifest(version)) is not None:
+                return self._checked(manifest, table)
+        raise EngineError(
+            f"the Delta Lake table {self.path!r} is none of framefold's; expected one that ff.partials has made"
+        )
+
+    def _manifest(self, version: int) -> Any:
+        """The manifest in the log's entry of a version, None where there is none or the entry is gone.
+
+        ``DeltaTable.history`` reads the log anew, so it may be of later versions than the table.
+        """
+        path = self._at(LOG, f"{version:020}.json")
+        try:
+            with self.system.open_input_stream(path) as stream:
+                actions = [json.loads(line) for line in stream.read().splitlines() if line.strip()]
+            return next((each["commitInfo"].get(MANIFEST) for each in actions if "commitInfo" in each), None)
+        except FileNotFoundError:
+            return None
+        except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
+            raise EngineError(f"the log entry {path!r} cannot be read: {one_line(error)}") from error
+
+    def _checked(self, manifest: Any, table: DeltaTable) -> Commit:
+        try:
+            found = json.loads(manifest)
+            commit = commit_in(found, self._at(LOG), found["number"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise EngineError(f"the manifest in {self._at(LOG)!r} cannot be read: {one_line(error)}") from error
+        there = set(table.get_add_actions(flatten=True).column("path").to_pylist())
+        if there != {each.path for each in commit.files}:
+            raise EngineError(
+                f"the files of the Delta Lake table {self.path!r} were changed by another program, such as OPTIMIZE; "
+                "expected RESTORE to the version before, and .compact() instead"
+            )
+        return commit
+
+    def _schema(self, files: Sequence[StoredFile]) -> tuple[pa.Schema, list[str]]:
+        """The columns of the table, and those that folders give; of its first files."""
+        (first, *_) = files
+        schema = pq.read_schema(self._at(first.path), filesystem=self.system)
+        days = day_of(first)
+        return (schema.append(pa.field(DAY, pa.date32())), [DAY]) if days else (schema, [])
+
+
+def day_of(file: StoredFile) -> dict[str, str | None]:
+    """The values of columns that the folder of a file gives."""
+    folder, _, _ = file.path.rpartition("/")
+    return {DAY: folder.partition("=")[2]} if folder else {}
+
+
+def stats(file: StoredFile) -> str:
+    """What Delta Lake is told of a file."""
+    return json.dumps({"numRecords": file.rows})
