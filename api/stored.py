@@ -93,7 +93,9 @@ def partials(
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
     if format not in (None, *FORMATS):
         raise QueryError(f"format is {shown(format)}; expected 'parquet' or 'delta'")
-    found = StoredPartials(Table.at(os.fspath(path), format), time, keys, order, frames, null_time, trust, outputs, spark)
+    found = StoredPartials(
+        Table.at(os.fspath(path), format), time, keys, order, frames, null_time, trust, outputs, spark
+    )
     found.check()
     return found
 

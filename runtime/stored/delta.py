@@ -64,9 +64,7 @@ class DeltaCommits(Commits):
         added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
         gone = [each for each in before.files if each.path not in kept]
         removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
-        properties = CommitProperties(
-            {MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)]
-        )
+        properties = CommitProperties({MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)])
         table = self._table()
         if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
             return False

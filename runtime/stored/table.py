@@ -43,7 +43,9 @@ class Table:
 
     @classmethod
     def at(cls, path: str, format: str | None = None) -> Table:
-        """The table at a path or address, there or not, in one of :data:`FORMATS`: where None, in that of what is there.
+            raise EngineError(
+                f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
+            )
 
         Raises
         ------
@@ -54,7 +56,9 @@ class Table:
         delta = is_delta(system, place)
         if format is not None and delta != (format == "delta") and (delta or Commits(system, place).latest().number):
             there = FORMATS[delta]
-            raise EngineError(f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}")
+            raise EngineError(
+                f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
+            )
         if delta or format == "delta":
             return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
         return cls(Commits(system, place))
