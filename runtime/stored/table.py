@@ -43,9 +43,7 @@ class Table:
 
     @classmethod
     def at(cls, path: str, format: str | None = None) -> Table:
-            raise EngineError(
-                f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
-            )
+        """The table at a path or address, there or not, in a format of :data:`FORMATS`; None: in that of what is there.
 
         Raises
         ------
