@@ -46,9 +46,12 @@ class Layout:
     ----------
     plan
         The query whose partials are stored: outputs over tumbling windows, each of which is a frame.
+    events_schema
+        The columns of the events that it is of, with the types that they come in.
     """
 
     plan: Plan
+    events_schema: pa.Schema
 
     @classmethod
     def of(
@@ -72,7 +75,8 @@ class Layout:
         inputs = {name: window_input(name) for name in KEPT}
         keys = [bound.partials_schema.field(number) for number in range(len(by))]
         states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
-        return cls(replace(bound, window_inputs=inputs, partials_schema=states))
+        own = pa.schema([events.field(name) for name in bound.columns])
+        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own)
 
     @property
     def schema(self) -> pa.Schema:
@@ -93,7 +97,7 @@ class Layout:
         columns[RUN] = pa.array(np.full(len(table), run), pa.string())
         columns |= dict(zip(self.plan.by, table.columns, strict=False))
         schema = self.schema
-        return pa.table([columns.get(name, None) or table.column(name) for name in schema.names], schema)
+        return pa.table([columns[name] if name in columns else table.column(name) for name in schema.names], schema)
 
     def events(self, partials: Partials) -> Ints:
         """The number of events of each partial."""
