@@ -1,4 +1,4 @@
-"""Partials at rest: computed once, merged and slid for ever."""
+"""Partials at rest: computed once, slid for ever."""
 
 from __future__ import annotations
 

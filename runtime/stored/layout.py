@@ -1,4 +1,4 @@
-"""How partials lie at rest: a row for each key, frame and run, with a state's fields as columns."""
+"""How partials lie at rest: a row for each key, frame, run, with a state's fields as columns."""
 
 from __future__ import annotations
 

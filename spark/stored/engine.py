@@ -1,4 +1,4 @@
-"""Stored partials on Spark: the results of windows over them as a DataFrame, and runs of events that tasks write."""
+"""Stored partials on Spark: runs of events that tasks write, results of windows over them as a DataFrame."""
 
 from __future__ import annotations
 
