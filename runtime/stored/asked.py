@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
-from ...aggregators.states.arrays import Ints
+from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
+from ..columns.key_codes import key_codes
 from ..columns.ticks import NEVER
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
-from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..results.chunks import views_of
 from ..streams.given_windows import FIRST, LAST_NUMBER
-from ..streams.late_events import matched
+from .table import view_of
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,19 @@ class Asked:
     after, until
         The ticks after which they end, and by which.
     changed
-        Merged partials, of which they have any; None: windows with whatever partials.
+        Keys, and ticks in frames of which they have any; None: windows with whatever partials.
+    since
+        The ticks from which on there are outputs that were added later, and those that are asked for.
+    expired
+        The tick before which frames are no longer kept: windows that reach there are not given.
     """
 
     plan: Plan
     after: int = FIRST
     until: int = NEVER
-    changed: Partials | None = None
+    changed: tuple[list[pa.Array], Ints] | None = None
+    since: Mapping[str, int] = field(default_factory=dict)
+    expired: int | None = None
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
         """See ``Wanted``; None also where windows depend on those before them."""
@@ -46,8 +53,7 @@ class Asked:
         first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
         last = LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until)
         if self.changed is not None:
-            view = self._views[self.plan.axis.windows.index(windows)]
-            ids = windows.window_ids(view)
+            ids = windows.window_ids(view_of(windows, self.changed[1]))
             first, last = max(first, int(ids.first.min(initial=last))), min(last, int(ids.last.max(initial=first)))
         return first, last
 
@@ -55,16 +61,35 @@ class Asked:
         """See ``Wanted``."""
         ticks = windows.closing_ticks(found, view)
         wanted = (ticks > self.after) & (ticks <= self.until)
-        if self.changed is not None and len(view.frames):
-            other = self._views[self.plan.axis.windows.index(windows)]
-            keys = [(own.take(view.key), of.take(other.key)) for own, of in zip(view.keys, other.keys, strict=True)]
-            rows = matched([list(both) for both in keys], view.frames, other.frames)
-            before = np.concatenate([[0], np.cumsum(rows)])
-            assert isinstance(found, Ranges)
-            wanted &= before[found.high] > before[found.low]
+        after = getattr(windows, "closed", "left") in ("right", "neither")
+        if self.changed is not None:
+            wanted &= self._changes(found, view, after)
+        begins = found.start + after
+        if self.expired is not None:
+            wanted &= begins >= self.expired
+        for name, tick in self.since.items():
+            if (early := wanted & (begins < tick)).any():
+                word, first, last = self.plan.times.word, found.start[early].min(), ticks[early].max()
+                raise QueryError(
+                    f"{name!r} is stored from {word(tick)} on, and {windows.named} are asked for that reach further "
+                    f"back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), other "
+                    "outputs, or .refresh(...) from there on"
+                )
         return np.flatnonzero(wanted)
 
-    @cached_property
-    def _views(self) -> list[PartialsView]:
+    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: bool) -> Bools:
+        """Which windows have a frame that has changed, whether there is anything in it now or not."""
         assert self.changed is not None
-        return views_of(self.changed)
+        keys, ticks = self.changed
+        rows = len(view.frames)
+        both = [pa.concat_arrays([own.take(view.key), other]) for own, other in zip(view.keys, keys, strict=True)]
+        codes = key_codes(both, rows + len(ticks), ordered=False)[0]
+        times, place = np.unique(ticks, return_inverse=True)
+        several = len(times) + 1
+        changes = np.sort(codes[rows:] * several + place)
+        low, high = (
+            np.searchsorted(changes, codes[:rows][found.row] * several + np.searchsorted(times, bounds + after))
+            for bounds in (found.start, found.end)
+        )
+        there: Bools = high > low
+        return there

@@ -12,6 +12,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -69,6 +70,12 @@ class StoredFile:
         How large it is.
     first, last
         The ticks at which its first and its last frame start.
+    end
+        The tick at which the last one of its frames ends.
+    merged
+        The runs whose rows are in it without their names.
+    marks
+        Whether its rows only say which frames its runs have changed: no events of theirs are there any more.
     """
 
     path: str
@@ -77,6 +84,9 @@ class StoredFile:
     bytes: int
     first: int
     last: int
+    end: int
+    merged: tuple[str, ...] = ()
+    marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,12 +101,33 @@ class Commit:
         What is stored: the query, the types of its events, the version.
     runs, files
         What is in it.
+    since
+        The ticks from which on there are the outputs that were added later.
+    expired
+        The tick before which frames are no longer kept; None where all are.
     """
 
     number: int = 0
     about: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
     files: tuple[StoredFile, ...] = ()
+    since: Mapping[str, int] = field(default_factory=dict)
+    expired: int | None = None
+
+    @property
+    def filled(self) -> bool:
+        """Whether any events have come: until then it is not for sure what their types are."""
+        return any(each.events for each in self.runs)
+
+    @property
+    def parts(self) -> tuple[StoredFile, ...]:
+        """The files with partials."""
+        return tuple(each for each in self.files if not each.marks)
+
+    @property
+    def end(self) -> int | None:
+        """The tick at which the last frame ends; None where there is none."""
+        return max((each.end for each in self.parts), default=None)
 
     def has(self, run: str) -> bool:
         """Whether a run is in."""
@@ -125,7 +156,7 @@ class Commits:
             If it cannot be read, or is none that this framefold writes.
         """
         number = max(self._numbers(), default=0)
-        return self._read(number) if number else Commit()
+        return self.read(number) if number else Commit()
 
     def change(self, change: Callable[[Commit], Commit]) -> Commit:
         """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.
@@ -153,7 +184,8 @@ class Commits:
         names = (NAME.fullmatch(each.base_name) for each in found if each.type == FileType.File)
         return [int(name[1]) for name in names if name]
 
-    def _read(self, number: int) -> Commit:
+    def read(self, number: int) -> Commit:
+        """The commit of a number."""
         path = self._at(FOLDER, f"{number:012}.json")
         try:
             with self.system.open_input_stream(path) as stream:
@@ -184,7 +216,7 @@ class Commits:
         except FileExistsError:
             return False
         finally:
-            os.unlink(own)
+            Path(own).unlink(missing_ok=True)
 
     def _at(self, *parts: str) -> str:
         return "/".join((self.path.rstrip("/"), *parts))
@@ -193,12 +225,18 @@ class Commits:
 def commit_in(found: Any, path: str, number: int) -> Commit:
     """The commit that a manifest has, which may be anybody's; EngineError where it is none."""
     try:
-        version = found["about"]["version"]
+        about = found["about"]
+        version = checked_int(about["version"])
         if version > VERSION:
             raise EngineError(
                 f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
                 "release that wrote them, or a later one"
             )
+        if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
+            raise ValueError(f"about {about!r}")
+        since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
+        expired = found.get("expired")
+        expired = None if expired is None else checked_int(expired)
         runs = tuple(checked(Run, each) for each in found["runs"])
         files = tuple(map(file_of, found["files"]))
         if found["number"] != number:
@@ -211,12 +249,20 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
             "that ff.partials has written"
         ) from error
-    return Commit(number, found["about"], runs, files)
+    return Commit(number, about, runs, files, since, expired)
+
+
+def checked_int(found: Any) -> int:
+    """An integer of JSON; ValueError where it is something else."""
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise ValueError(f"{found!r} is no integer")
+    return found
 
 
 def file_of(found: Any) -> StoredFile:
     """A file as JSON has it."""
-    file: StoredFile = checked(StoredFile, found | {"runs": tuple(found["runs"])})
+    lists = {name: tuple(found.get(name, ())) for name in ("runs", "merged")}
+    file: StoredFile = checked(StoredFile, found | lists)
     return file
 
 
@@ -228,6 +274,7 @@ def checked(kind: Any, found: Any) -> Any:
         right = {
             "str": isinstance(value, str),
             "int": isinstance(value, int) and not isinstance(value, bool),
+            "bool": isinstance(value, bool),
             "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
         }[type]
         if not right:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import datetime
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,19 @@ import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.arrays import Ints
-from ..columns.key_codes import one_array
+from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.categories import Categories
+from ..columns.field_types import CATEGORIES
+from ..columns.key_codes import key_codes
 from ..frames.partials_view import PartialsView
 from ..frames.windows import Windows
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
-from ..streams.late_events import matched
 from .commits import VERSION, Commit, Commits, Run, StoredFile
 from .delta import DeltaCommits, is_delta
-from .layout import START, Layout
+from .layout import END, START, Layout
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,17 @@ class Table:
             return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
         return cls(Commits(system, place))
 
-    def append(self, layout: Layout, merged: Partials, run: str) -> Run:
+    def append(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Run:
         """Add the partials of a run; see :meth:`commit`."""
-        return self.commit(layout, list(self.write(layout, merged, run)), run)
+        return self.commit(layout, list(self.write(layout, merged, run, within)), run, within)
 
-    def commit(self, layout: Layout, written: Sequence[Written], run: str) -> Run:
+    def commit(self, layout: Layout, written: Sequence[Written], run: str, within: Span | None = None) -> Run:
         """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
+
+        Parameters
+        ----------
+        within
+            The frames that they are instead of: between two ticks. None: they are added.
 
         Raises
         ------
@@ -76,45 +83,139 @@ class Table:
             If the order of events counts, and the run has events of frames that are there.
         """
         files = tuple(file for file, _ in written)
-        rows, size = sum(each.rows for each in files), sum(each.bytes for each in files)
         events = sum(count for _, count in written)
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        new = Run(run, events, rows, size, now)
 
-        def added(before: Commit) -> Commit:
+        def added(before: Commit, more: list[StoredFile]) -> Commit:
             if before.has(run):
                 return before
-            check_fits(before, layout)
+            more += files
+            said = about(layout) if files or not before.number else before.about
+            there = before.files if within is None else self._outside(layout, before, files, run, within, more)
             if layout.plan.ordered:
-                self._require_new_frames(layout, before.files, files)
-            return replace(before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files))
+                self._require_new_frames(layout, there, files)
+            since = before.since if within is None else reaching(before.since, within)
+            runs = (*before.runs, run_of(run, events, files))
+            return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
 
-        after = self.commits.change(added)
+        after = self.change(layout if files else None, added)
         (found,) = (each for each in after.runs if each.run == run)
-        if found is not new:  # another process was first
-            self.remove(files)
         return found
 
+    def change(self, layout: Layout | None, make: Callable[[Commit, list[StoredFile]], Commit]) -> Commit:
+        """Commit a change as a whole: what ``make`` gives for the last commit, and for a list of the files it writes.
+
+        Those that are not in the commit in the end go. EngineError where the table is of another query than a layout.
+        """
+        written: list[StoredFile] = []
+
+        def made(before: Commit) -> Commit:
+            if layout is not None:
+                check_fits(before, layout)
+            return make(before, written)
+
+        after = self.commits.change(made)
+        for each in {*written} - {*after.files}:
+            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+        return after
+
+    def rewritten(
+        self,
+        layout: Layout,
+        files: Iterable[StoredFile],
+        kept: Callable[[pa.Table], Bools],
+        written: list[StoredFile],
+    ) -> list[StoredFile]:
+        """Files with the rows that are kept: those that lose any are written anew, and put into a list."""
+        found = []
+        for each in files:
+            rows = self.read(layout, [each])
+            mask = kept(rows)
+            if mask.all():
+                found.append(each)
+                continue
+            left = rows.filter(pa.array(mask))
+            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, each.marks)]
+            written += new
+            found += new
+        return found
+
+    def _outside(
+        self,
+        layout: Layout,
+        before: Commit,
+        new: Sequence[StoredFile],
+        run: str,
+        within: Span,
+        written: list[StoredFile],
+    ) -> tuple[StoredFile, ...]:
+        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
+        first, until = within
+
+        def kept(rows: pa.Table) -> Bools:
+            starts, ends = layout.starts(rows), layout.ends(rows)
+            for tick in within:
+                cut = np.flatnonzero((starts < tick) & (ends > tick))
+                if len(cut):
+                    word = layout.plan.times.word
+                    begin, end = word(int(starts[cut[0]])), word(int(ends[cut[0]]))
+                    raise QueryError(
+                        f"{word(tick)} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                    )
+            return (starts < first) | (starts >= until)
+
+        touched = [each for each in before.files if each.first < until and each.end > first]
+        there = [each for each in before.files if each not in touched]
+        gone = self.read(layout, [each for each in touched if not each.marks])
+        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, self.read(layout, new))))
+        marks = self.marked(layout, gone, run, written)
+        return (*there, *self.rewritten(layout, touched, kept, written), *marks)
+
+    def marked(self, layout: Layout, gone: pa.Table, run: str, written: list[StoredFile]) -> list[StoredFile]:
+        """Files that say that a run has changed the frames of rows that are gone."""
+        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), marks=True)]
+        written += marks
+        return marks
+
     def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
-        """QueryError where files have a key and frame that others have, too."""
-        first, last = min((each.first for each in new), default=0), max((each.last for each in new), default=-1)
-        columns = [*layout.plan.by, START]
-        some = self.read(layout, [each for each in there if each.first <= last and each.last >= first], columns)
-        own = self.read(layout, new, columns)
-        keys = [[one_array(of.column(name)) for of in (own, some)] for name in layout.plan.by]
-        again = np.flatnonzero(matched(keys, layout.starts(own), layout.starts(some)))
-        if len(again):
+        """QueryError where files have a key and a frame within one that others have."""
+        first, last = min((each.first for each in new), default=0), max((each.end for each in new), default=0)
+        columns = [*layout.plan.by, START, END]
+        some = [each for each in there if each.first < last and each.end > first and not each.marks]
+        own, other = self.read(layout, new, columns), self.read(layout, some, columns)
+        keys = [pa.concat_arrays(both) for both in zip(layout.keys(own), layout.keys(other), strict=True)]
+        codes = key_codes(keys, len(own) + len(other), ordered=False)[0]
+        starts, ends = (np.concatenate([of(own), of(other)]) for of in (layout.starts, layout.ends))
+        order = np.lexsort([starts, codes])
+        # Frames of a key are one inside the other, or apart.
+        both = np.flatnonzero((np.diff(codes[order]) == 0) & (starts[order][1:] < ends[order][:-1]))
+        if len(both):
             ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
             raise QueryError(
-                f"the run has events of {len(again)} frames that are there, the first from "
-                f"{own.column(START)[int(again[0])]} on, and the order of events counts for {ordered!r}; expected a run "
-                "whose frames are all new"
+                f"the run has events of {len(both)} frames that are there, the first from "
+                f"{layout.plan.times.word(int(starts[order][both[0]]))} on, and the order of events counts for "
+                f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
             )
 
-    def write(self, layout: Layout, merged: Partials, run: str) -> Iterator[Written]:
-        """Write merged partials as files of a day each, which are in the table once they are committed."""
-        rows, events = layout.rows(merged, run), layout.events(merged)
-        days, starts = layout.days(rows), layout.starts(rows)
+    def write(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Iterator[Written]:
+        """Write merged partials, those between two ticks, as files of a day each, which are not in the table yet."""
+        rows = layout.rows(merged, run)
+        if within is not None:
+            starts = layout.starts(rows)
+            rows = rows.filter(pa.array((starts >= within[0]) & (starts < within[1])))
+        yield from self.write_rows(layout, rows, (run,))
+
+    def write_rows(
+        self,
+        layout: Layout,
+        rows: pa.Table,
+        runs: tuple[str, ...],
+        merged: tuple[str, ...] = (),
+        marks: bool = False,
+    ) -> Iterator[Written]:
+        """Write rows as files of a day each."""
+        if not len(rows):
+            return
+        days, starts, ends, counts = layout.days(rows), layout.starts(rows), layout.ends(rows), layout.counts(rows)
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
@@ -124,8 +225,9 @@ class Table:
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
             pq.write_table(some, place, filesystem=self.commits.system, compression="zstd", row_group_size=ROW_GROUP)
             size = self.commits.system.get_file_info(place).size
-            first, last = edges(starts[mine])
-            yield StoredFile(path, (run,), len(some), size, int(first), int(last)), int(events[mine].sum())
+            (first, last), end = edges(starts[mine]), int(ends[mine].max())
+            file = StoredFile(path, runs, len(some), size, int(first), int(last), end, merged, marks)
+            yield file, int(counts[mine].sum())
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of files; EngineError where they are not what the table says."""
@@ -135,15 +237,19 @@ class Table:
         for each in files:
             place = f"{self.commits.path}/{each.path}"
             try:
-                found = pq.read_table(place, columns=names, filesystem=self.commits.system, partitioning=None)
+                with pq.ParquetFile(place, filesystem=self.commits.system) as file:
+                    found = file.read([name for name in names if name in file.schema_arrow.names])
             except (pa.ArrowException, OSError, KeyError) as error:
                 raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
-            if found.schema.types != schema.types or found.column_names != names or len(found) != each.rows:
+            found = found if columns else layout.completed(found)
+            want = in_parquet(schema)
+            wrong = [f"{field.name} ({field.type})" for field in want if field.type != type_in(found, field.name)]
+            if wrong or len(found) != each.rows or not (columns or layout.counts(found).min(initial=1) > 0):
                 raise EngineError(
-                    f"the stored partials {place!r} are {len(found)} rows of {found.schema.to_string()}; expected "
-                    f"{each.rows} of {schema.to_string()}"
+                    f"the stored partials {place!r} are {len(found)} rows of {', '.join(map(str, found.schema))}; "
+                    f"expected {each.rows} rows with {', '.join(wrong) or 'an event in each'}"
                 )
-            tables.append(found.cast(schema))
+            tables.append(found.select(names).cast(schema))
         return pa.concat_tables(tables)
 
     def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
@@ -160,10 +266,31 @@ class Table:
             some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
         return [each for each, kept in zip(files, some, strict=True) if kept]
 
-    def remove(self, files: Iterable[StoredFile]) -> None:
-        """Delete files that no commit names."""
-        for each in files:
-            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+
+@lru_cache
+def in_parquet(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file that a table of some columns is written to: some types have other names there."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return pq.read_schema(pa.BufferReader(sink.getvalue()))
+
+
+def type_in(table: pa.Table, name: str) -> pa.DataType | None:
+    """The type of the one column of a name; None where there is none."""
+    return table.schema.field(name).type if table.column_names.count(name) == 1 else None
+
+
+def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
+    """What a run has brought, as of now."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    return Run(run, events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
+
+
+def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
+    """From when on there are outputs, once frames between two ticks have been replaced by some that have them all."""
+    first, until = within
+    moved = {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
+    return moved
 
 
 def view_of(windows: Windows, ticks: Ints) -> PartialsView:
@@ -173,6 +300,9 @@ def view_of(windows: Windows, ticks: Ints) -> PartialsView:
 
 Written = tuple[StoredFile, int]
 """A file, and the number of the events that it has."""
+
+Span = tuple[int, int]
+"""The first tick of some frames, and the first one after them."""
 
 FORMATS = ("parquet", "delta")
 """Plain Parquet files with manifests of ours, and Delta Lake."""
@@ -189,9 +319,15 @@ def edges(starts: Ints) -> tuple[Any, Any]:
 
 def about(layout: Layout) -> dict[str, Any]:
     """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
-    schema = layout.plan.events_schema.serialize().to_pybytes()
-    query = fingerprint(layout.plan)
-    return {"version": VERSION, "query": query, "schema": base64.b64encode(schema).decode()}
+    schema = layout.events_schema.serialize().to_pybytes()
+    return {"version": VERSION, "query": query_of(layout), "schema": base64.b64encode(schema).decode()}
+
+
+def query_of(layout: Layout) -> dict[str, Any]:
+    """What is stored, as text; with the categories that codes are of."""
+    types = {field.name: field.type for field in layout.plan.events_schema}
+    coded = {name: type.values.to_pylist() for name, type in types.items() if isinstance(type, Categories)}
+    return fingerprint(layout.plan) | ({"categories": coded} if coded else {})
 
 
 def schema_of(commit: Commit) -> pa.Schema:
@@ -202,11 +338,23 @@ def schema_of(commit: Commit) -> pa.Schema:
         raise EngineError(f"the stored partials say nothing of their events: {one_line(error)}") from error
 
 
+def known(events: pa.Schema, commit: Commit) -> pa.Schema:
+    """The schema of events, with the categories that a table knows where there is no event to have any."""
+    if not commit.number:
+        return events
+    there = schema_of(commit)
+    for at, field in enumerate(events):
+        given, own = (field.metadata or {}).get(CATEGORIES), there.get_field_index(field.name)
+        if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):
+            events = events.set(at, there.field(own))
+    return events
+
+
 def check_fits(commit: Commit, layout: Layout) -> None:
     """EngineError where a table has the partials of another query, or of events of other types."""
-    if not commit.number:
+    if not commit.filled:
         return
-    there, asked = commit.about.get("query", {}), fingerprint(layout.plan)
+    there, asked = commit.about["query"], query_of(layout)
     other = [name for name in asked if there.get(name) != asked[name]]
     if other:
         differs = "; ".join(f"{name} {there.get(name)!r} became {asked[name]!r}" for name in other)

@@ -1,1 +1,1 @@
-"""Partials at rest on Spark: read by tasks, and written by them."""
+"""Partials at rest on Spark: read by tasks, written by tasks."""

@@ -225,6 +225,8 @@ def local() -> pa.Table:
     lives.aggregate(covered=ff.Covered(), level=ff.TimeWeightedAverage("x"))
     ff.check_laws(GeometricMean("x"), EVENTS)
     assert not ff.stream_metrics({"observedMetrics": {}})
+    stored: ff.StoredPartials = ff.partials("payments", time="t", by="k", frame=2, n=ff.Count())
+    assert not stored.runs().num_rows
     held: ff.Relation[pa.Table] = ff.relation(EVENTS, valid_from="t", valid_to="u")
     held.union(held).rows()
     return result
