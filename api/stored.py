@@ -30,7 +30,7 @@ from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
 from .runtime.stored.table import FORMATS, Span, Table, check_fits, known, schema_of
-from .runtime.stored.upkeep import add_output, coarsen, compact, expire, vacuum
+from .runtime.stored.upkeep import add_output, coarsen, compact, expire
 from .runtime.windows.sliding import tumbling
 from .runtime.windows.spec import Spec
 
@@ -308,7 +308,7 @@ class StoredPartials:
         """
         length = fixed(grace, "grace")
         micros = length.microseconds if isinstance(length, Length) else length * 1_000_000
-        return vacuum(self.table, datetime.timedelta(microseconds=micros))
+        return self.table.commits.vacuum(datetime.timedelta(microseconds=micros))
 
     def window(self, *windows: Spec) -> StoredWindows:
         """Windows over all that is stored, whose bounds are those of frames; several in one pass."""

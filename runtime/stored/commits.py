@@ -6,17 +6,19 @@ at all. Who reads meanwhile goes on with the files of an earlier manifest.
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import json
 import os
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
@@ -29,6 +31,12 @@ VERSION = 1
 
 ATTEMPTS = 100
 """How often a commit is tried again where another one was first."""
+
+MARKS = "_marks/"
+"""Where files of marks are: readers of folders leave out what begins with an underscore."""
+
+OWN = re.compile(r"[0-9a-f]{32}\.parquet|\.\d{12}\.json\.[0-9a-f]{32}")
+"""The names of files of rows, and of manifests that were not finished."""
 
 NAME = re.compile(r"(\d{12})\.json")
 
@@ -176,6 +184,32 @@ class Commits:
             "expected fewer writers at once"
         )
 
+    def vacuum(self, grace: datetime.timedelta) -> list[str]:
+        """Delete files that no commit of the last time names, and manifests from before; gives the paths of files."""
+        limit = datetime.datetime.now(datetime.UTC) - grace
+        files = self._files()
+        manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
+        # One is the last until the next one is there.
+        old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
+        named = [file for each in {*manifests} - old for file in self.read(each).files]
+        gone = self._unnamed(files, named, limit)
+        self._delete([manifests[each].path for each in sorted(old)] + gone)
+        return gone
+
+    def _files(self) -> list[FileInfo]:
+        found = self.system.get_file_info(FileSelector(self.path, recursive=True, allow_not_found=True))
+        return [each for each in found if each.type == FileType.File]
+
+    def _unnamed(self, files: Iterable[FileInfo], named: Iterable[StoredFile], limit: datetime.datetime) -> list[str]:
+        """The paths of files of ours, from before a time, that are not among those named."""
+        names = {each.path.rpartition("/")[2] for each in named}
+        own = (each for each in files if OWN.fullmatch(each.base_name) and each.base_name not in names)
+        return [each.path for each in own if each.mtime <= limit]
+
+    def _delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.system.delete_file(path)
+
     def _numbers(self) -> list[int]:
         try:
             found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
@@ -242,7 +276,7 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
         for each in files:
-            if not re.fullmatch(r"(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", each.path, re.ASCII):
+            if not re.fullmatch(r"(_marks/)?(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", each.path, re.ASCII):
                 raise ValueError(f"path {each.path!r}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EngineError(

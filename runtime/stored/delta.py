@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +16,7 @@ from pyarrow.fs import FileSystem, FileType
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
-from .commits import Commit, Commits, StoredFile, commit_in
+from .commits import MARKS, Commit, Commits, StoredFile, commit_in
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -24,6 +26,9 @@ LOG = "_delta_log"
 
 MANIFEST = "framefold"
 """The name of the manifest in the information of a commit, and of the transactions of which one wins."""
+
+HOUR = datetime.timedelta(hours=1)
+"""The unit of Delta Lake's retention."""
 
 DAY = "day"
 """The column that folders give."""
@@ -53,16 +58,28 @@ class DeltaCommits(Commits):
         table = self._table()
         return Commit() if table is None else self._commit(table)
 
+    def vacuum(self, grace: datetime.timedelta) -> list[str]:
+        """Delete the files that no version of the last time names, as Delta Lake does; gives their paths."""
+        if (table := self._table()) is None:
+            return []
+        hours = math.ceil(grace / HOUR)
+        gone = table.vacuum(hours, dry_run=False, enforce_retention_duration=False)
+        limit = datetime.datetime.now(datetime.UTC) - hours * HOUR
+        files = [each for each in self._files() if each.path.startswith(self._at(MARKS))]
+        marks = self._unnamed(files, self._commit(table).files, limit)
+        self._delete(marks)
+        return [*map(self._at, gone), *marks]
+
     def _write(self, before: Commit, after: Commit) -> bool:
         from deltalake import CommitProperties, Schema, Transaction
         from deltalake.exceptions import CommitFailedError, DeltaError
         from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
         now = int(time.time() * 1000)
-        there, kept = {each.path for each in before.files}, {each.path for each in after.files}
-        new = [each for each in after.files if each.path not in there]
+        there, kept = {each.path for each in before.parts}, {each.path for each in after.parts}
+        new = [each for each in after.parts if each.path not in there]
         added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
-        gone = [each for each in before.files if each.path not in kept]
+        gone = [each for each in before.parts if each.path not in kept]
         removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
         properties = CommitProperties({MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)])
         table = self._table()
@@ -137,7 +154,7 @@ class DeltaCommits(Commits):
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(f"the manifest in {self._at(LOG)!r} cannot be read: {one_line(error)}") from error
         there = set(table.get_add_actions(flatten=True).column("path").to_pylist())
-        if there != {each.path for each in commit.files}:
+        if there != {each.path for each in commit.parts}:
             raise EngineError(
                 f"the files of the Delta Lake table {self.path!r} were changed by another program, such as OPTIMIZE; "
                 "expected RESTORE to the version before, and .compact() instead"

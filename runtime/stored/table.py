@@ -26,7 +26,7 @@ from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
-from .commits import VERSION, Commit, Commits, Run, StoredFile
+from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
 from .delta import DeltaCommits, is_delta
 from .layout import END, START, Layout
 
@@ -220,7 +220,7 @@ class Table:
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
             folder = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
-            path = f"{folder}{uuid.uuid4().hex}.parquet"
+            path = f"{MARKS if marks else ''}{folder}{uuid.uuid4().hex}.parquet"
             place = f"{self.commits.path}/{path}"
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
             pq.write_table(some, place, filesystem=self.commits.system, compression="zstd", row_group_size=ROW_GROUP)

@@ -1,27 +1,22 @@
-"""What keeps a stored table small: runs merged, frames made longer, old ones and old files taken away."""
+"""What keeps a stored table small: runs merged, frames made longer, old ones taken away."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-from pyarrow.fs import FileSelector, FileType
 
 from ...aggregators.durations import Duration, length_of
 from ...aggregators.states.arrays import Bools
 from ..columns.ticks import TimeColumn
 from ..partials.merge import merge
-from .commits import NAME, Commit, StoredFile
+from .commits import MARKS, Commit, StoredFile
 from .layout import Layout
 from .table import Table, about, check_fits
-
-OWN = re.compile(r"[0-9a-f]{32}\.parquet|\.\d{12}\.json\.[0-9a-f]{32}")
-"""The names of files of rows, and of manifests that were not finished."""
 
 MERGED = ""
 """The run in rows that are of several."""
@@ -68,7 +63,7 @@ def by_day(files: Iterable[StoredFile]) -> list[list[StoredFile]]:
 
 def folder(file: StoredFile) -> str:
     """The folder of a file, that of its day."""
-    return file.path.rpartition("/")[0]
+    return file.path.removeprefix(MARKS).rpartition("/")[0]
 
 
 def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> None:
@@ -148,23 +143,3 @@ def back(times: TimeColumn, end: int, older: Duration) -> int:
         month = last.astype("datetime64[M]")
         return int(((month - months).astype(last.dtype) + (last - month.astype(last.dtype))).astype(np.int64))
     return int(last.astype(np.int64)) - times.length(older, "older")
-
-
-def vacuum(table: Table, grace: datetime.timedelta) -> list[str]:
-    """Delete the files that no commit of the last time names, and manifests from before; gives the paths of files."""
-    commits, system = table.commits, table.commits.system
-    limit = datetime.datetime.now(datetime.UTC) - grace
-    found = system.get_file_info(FileSelector(commits.path, recursive=True, allow_not_found=True))
-    files = [each for each in found if each.type == FileType.File]
-    manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
-    # One is the last until the next one is there.
-    old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
-    named = {file.path.rpartition("/")[2] for each in {*manifests} - old for file in commits.read(each).files}
-    gone = [
-        each.path
-        for each in files
-        if OWN.fullmatch(each.base_name) and each.base_name not in named and each.mtime <= limit
-    ]
-    for path in (*(manifests[each].path for each in sorted(old)), *gone):
-        system.delete_file(path)
-    return gone
