@@ -14,6 +14,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,7 @@ class Commits:
         try:
             with self.system.open_input_stream(path) as stream:
                 found = json.loads(stream.read())
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
             raise EngineError(f"the manifest {path!r} cannot be read: {one_line(error)}") from error
         return commit_in(found, path, number)
 
@@ -268,10 +269,16 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             )
         if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
             raise ValueError(f"about {about!r}")
+        if version < 1:
+            raise ValueError(f"version {version!r}")
+        if not isinstance(found["runs"], list) or not isinstance(found["files"], list):
+            raise ValueError("runs, or files, are no list")
         since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
         expired = found.get("expired")
         expired = None if expired is None else checked_int(expired)
         runs = tuple(checked(Run, each) for each in found["runs"])
+        if any(datetime.fromisoformat(each.written).tzinfo is None for each in runs):
+            raise ValueError("a run was written at a time without a zone")
         files = tuple(map(file_of, found["files"]))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
@@ -307,7 +314,7 @@ def checked(kind: Any, found: Any) -> Any:
         value = getattr(made, name)
         right = {
             "str": isinstance(value, str),
-            "int": isinstance(value, int) and not isinstance(value, bool),
+            "int": isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63,
             "bool": isinstance(value, bool),
             "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
         }[type]

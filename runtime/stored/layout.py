@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.fields import Plain
 from ...aggregators.states.large import fitting
 from ..columns.key_codes import one_array
 from ..columns.ticks import DAY, describe
@@ -94,6 +97,26 @@ class Layout:
         bounds = [pa.field(name, plan.times.bound_type, False) for name in (START, END)]
         own = [*bounds, pa.field(RUN, pa.string(), False)]
         return pa.schema([*keys, *own, *planes])
+
+    def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
+        """What rows of a file should be, in words, as they are not; none where some columns are right."""
+        for each in in_parquet(schema):
+            if found.column_names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
+                return f"one {each.name} ({each.type})"
+        plain = [
+            columns
+            for name, fields in self.plan.state_columns.items()
+            for key, columns in fields.items()
+            if isinstance(self.plan.states[name].fields[key], Plain)
+        ]
+        for name in {START, END, RUN, *(each for columns in plain for each in columns)} & {*schema.names}:
+            if found.column(name).null_count:
+                return f"a value in each of {name}"
+        if len(found) != rows:
+            return "as many rows"
+        if END in schema.names and (self.ends(found) <= self.starts(found)).any():
+            return f"each {END} after {START}"
+        return "an event in each" if len(schema) == len(self.schema) and (self.counts(found) < 1).any() else ""
 
     def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
         """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""
@@ -226,6 +249,14 @@ class Layout:
                     )
                 return self.plan.input_state(own)
         return name
+
+
+@lru_cache
+def in_parquet(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file that a table of some columns is written to: some types have other names there."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return pq.read_schema(pa.BufferReader(sink.getvalue()))
 
 
 def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:

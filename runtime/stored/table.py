@@ -7,7 +7,6 @@ import datetime
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -242,12 +241,11 @@ class Table:
             except (pa.ArrowException, OSError, KeyError) as error:
                 raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
             found = found if columns else layout.completed(found)
-            want = in_parquet(schema)
-            wrong = [f"{field.name} ({field.type})" for field in want if field.type != type_in(found, field.name)]
-            if wrong or len(found) != each.rows or not (columns or layout.counts(found).min(initial=1) > 0):
+            if wrong := layout.wrong(found, schema, each.rows):
+                kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
                 raise EngineError(
-                    f"the stored partials {place!r} are {len(found)} rows of {', '.join(map(str, found.schema))}; "
-                    f"expected {each.rows} rows with {', '.join(wrong) or 'an event in each'}"
+                    f"the stored partials {place!r} are {len(found)} rows of {kinds}; expected {each.rows} rows with "
+                    f"{wrong}"
                 )
             tables.append(found.select(names).cast(schema))
         return pa.concat_tables(tables)
@@ -265,19 +263,6 @@ class Table:
                 return list(files)
             some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
         return [each for each, kept in zip(files, some, strict=True) if kept]
-
-
-@lru_cache
-def in_parquet(schema: pa.Schema) -> pa.Schema:
-    """The columns of a file that a table of some columns is written to: some types have other names there."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink)
-    return pq.read_schema(pa.BufferReader(sink.getvalue()))
-
-
-def type_in(table: pa.Table, name: str) -> pa.DataType | None:
-    """The type of the one column of a name; None where there is none."""
-    return table.schema.field(name).type if table.column_names.count(name) == 1 else None
 
 
 def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
@@ -327,7 +312,8 @@ def query_of(layout: Layout) -> dict[str, Any]:
     """What is stored, as text; with the categories that codes are of."""
     types = {field.name: field.type for field in layout.plan.events_schema}
     coded = {name: type.values.to_pylist() for name, type in types.items() if isinstance(type, Categories)}
-    return fingerprint(layout.plan) | ({"categories": coded} if coded else {})
+    ties = list(layout.plan.ties)
+    return fingerprint(layout.plan) | ({"ties": ties} if ties else {}) | ({"categories": coded} if coded else {})
 
 
 def schema_of(commit: Commit) -> pa.Schema:
@@ -355,7 +341,7 @@ def check_fits(commit: Commit, layout: Layout) -> None:
     if not commit.filled:
         return
     there, asked = commit.about["query"], query_of(layout)
-    other = [name for name in asked if there.get(name) != asked[name]]
+    other = [name for name in {**asked, **there} if there.get(name) != asked.get(name)]
     if other:
-        differs = "; ".join(f"{name} {there.get(name)!r} became {asked[name]!r}" for name in other)
+        differs = "; ".join(f"{name} {there.get(name)!r} became {asked.get(name)!r}" for name in other)
         raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")
