@@ -29,7 +29,7 @@ from .runtime.stored.asked import Asked
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
-from .runtime.stored.table import FORMATS, Span, Table, check_fits, known, schema_of
+from .runtime.stored.table import FORMATS, Span, Table, check_fits, known
 from .runtime.stored.upkeep import add_output, coarsen, compact, expire
 from .runtime.windows.sliding import tumbling
 from .runtime.windows.spec import Spec
@@ -124,7 +124,7 @@ class StoredPartials:
         """EngineError where other partials are there."""
         commit = self.table.commits.latest()
         if commit.filled:
-            check_fits(commit, self._layout(schema_of(commit), commit))
+            check_fits(commit, self._layout(commit.schema("schema"), commit))
 
     def append(self, events: Any, *, run: str) -> Run:
         """Add events, all or none; nothing where a run of this name is in.
@@ -250,7 +250,7 @@ class StoredPartials:
         """
         commit, layout = self._there()
         spec = frame if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)  # type: ignore[call-arg]
-        coarsen(self.table, layout, replace(self, frame=spec)._layout(schema_of(commit), commit), older)
+        coarsen(self.table, layout, replace(self, frame=spec)._layout(commit.schema("schema"), commit), older)
 
     def expire(self, older: Duration) -> None:
         """Take away the frames that end some time before the last one, or before now where that is yet to come.
@@ -289,7 +289,7 @@ class StoredPartials:
             )
         named, computed = outputs_of(outputs)
         more = replace(self, outputs=self.outputs | named, computed=self.computed | computed)
-        schema = schema_of(commit)
+        schema = commit.schema("schema")
         if events is not None:
             given = more._engine(events).schema(more._columns)
             new = [name for name in more._columns if name not in schema.names and name in given.names]
@@ -405,7 +405,7 @@ class StoredPartials:
         commit = self.table.commits.latest()
         if not commit.number:
             raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
-        layout = self._layout(schema_of(commit), commit)
+        layout = self._layout(commit.schema("schema"), commit)
         check_fits(commit, layout)
         return commit, replace(layout, plan=self._trusted(layout.plan))
 

@@ -6,6 +6,7 @@ at all. Who reads meanwhile goes on with the files of an earlier manifest.
 
 from __future__ import annotations
 
+import base64
 import datetime
 import itertools
 import json
@@ -14,7 +15,6 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,13 @@ class Commit:
     def end(self) -> int | None:
         """The tick at which the last frame ends; None where there is none."""
         return max((each.end for each in self.parts), default=None)
+
+    def schema(self, of: str) -> pa.Schema:
+        """The columns of its events, as far as it needs them (``schema``), or of its files (``rows``)."""
+        try:
+            return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.about[of])))
+        except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
 
     def has(self, run: str) -> bool:
         """Whether a run is in."""
@@ -277,7 +284,7 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         expired = found.get("expired")
         expired = None if expired is None else checked_int(expired)
         runs = tuple(checked(Run, each) for each in found["runs"])
-        if any(datetime.fromisoformat(each.written).tzinfo is None for each in runs):
+        if any(datetime.datetime.fromisoformat(each.written).tzinfo is None for each in runs):
             raise ValueError("a run was written at a time without a zone")
         files = tuple(map(file_of, found["files"]))
         if found["number"] != number:

@@ -6,17 +6,16 @@ import datetime
 import json
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem, FileType
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
 from .commits import MARKS, Commit, Commits, StoredFile, commit_in
+from .layout import START
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -76,22 +75,27 @@ class DeltaCommits(Commits):
         from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
         now = int(time.time() * 1000)
-        there, kept = {each.path for each in before.parts}, {each.path for each in after.parts}
-        new = [each for each in after.parts if each.path not in there]
+        was, kept = {each.path for each in before.parts}, {each.path for each in after.parts}
+        new = [each for each in after.parts if each.path not in was]
         added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
         gone = [each for each in before.parts if each.path not in kept]
         removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
         properties = CommitProperties({MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)])
+        rows = after.schema("rows")
+        by_day = not pa.types.is_integer(rows.field(START).type)
+        schema = Schema.from_arrow(rows.append(pa.field(DAY, pa.date32())) if by_day else rows)
         table = self._table()
         if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
             return False
         try:
             if table is None:
-                schema, partitions = self._schema(new)
                 create_table_with_add_actions(
-                    self.address, Schema.from_arrow(schema), added, "error", partitions, commit_properties=properties
+                    self.address, schema, added, "error", [DAY] if by_day else [], commit_properties=properties
                 )
             else:
+                there = {field.name for field in table.schema().fields}
+                if more := [field for field in schema.fields if field.name not in there]:
+                    table.alter.add_columns(more)  # a version of its own, which changes nothing that is read
                 table.create_write_transaction(
                     [*added, *removed],
                     "append",
@@ -160,13 +164,6 @@ class DeltaCommits(Commits):
                 "expected RESTORE to the version before, and .compact() instead"
             )
         return commit
-
-    def _schema(self, files: Sequence[StoredFile]) -> tuple[pa.Schema, list[str]]:
-        """The columns of the table, and those that folders give; of its first files."""
-        (first, *_) = files
-        schema = pq.read_schema(self._at(first.path), filesystem=self.system)
-        days = day_of(first)
-        return (schema.append(pa.field(DAY, pa.date32())), [DAY]) if days else (schema, [])
 
 
 def day_of(file: StoredFile) -> dict[str, str | None]:

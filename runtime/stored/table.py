@@ -27,7 +27,7 @@ from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
 from .delta import DeltaCommits, is_delta
-from .layout import END, START, Layout
+from .layout import END, START, Layout, in_parquet
 
 
 @dataclass(frozen=True)
@@ -304,8 +304,10 @@ def edges(starts: Ints) -> tuple[Any, Any]:
 
 def about(layout: Layout) -> dict[str, Any]:
     """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
-    schema = layout.events_schema.serialize().to_pybytes()
-    return {"version": VERSION, "query": query_of(layout), "schema": base64.b64encode(schema).decode()}
+    schemas = {"schema": layout.events_schema, "rows": in_parquet(layout.schema)}
+    return {"version": VERSION, "query": query_of(layout)} | {
+        name: base64.b64encode(each.serialize().to_pybytes()).decode() for name, each in schemas.items()
+    }
 
 
 def query_of(layout: Layout) -> dict[str, Any]:
@@ -316,19 +318,11 @@ def query_of(layout: Layout) -> dict[str, Any]:
     return fingerprint(layout.plan) | ({"ties": ties} if ties else {}) | ({"categories": coded} if coded else {})
 
 
-def schema_of(commit: Commit) -> pa.Schema:
-    """The columns of the events of a table, as far as it needs them."""
-    try:
-        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(commit.about["schema"])))
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise EngineError(f"the stored partials say nothing of their events: {one_line(error)}") from error
-
-
 def known(events: pa.Schema, commit: Commit) -> pa.Schema:
     """The schema of events, with the categories that a table knows where there is no event to have any."""
     if not commit.number:
         return events
-    there = schema_of(commit)
+    there = commit.schema("schema")
     for at, field in enumerate(events):
         given, own = (field.metadata or {}).get(CATEGORIES), there.get_field_index(field.name)
         if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):

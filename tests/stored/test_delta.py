@@ -112,3 +112,23 @@ def test_the_other_format_is_refused(there: str, asked: str, tmp_path: Path) -> 
 def test_a_format_that_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(ff.QueryError, match=r"format is 'iceberg'; expected 'parquet' or 'delta'"):
         stored(tmp_path, "iceberg")
+
+
+def test_columns_and_files_follow_the_table(tmp_path: Path) -> None:
+    table = stored(tmp_path, "delta")
+    table.append(EVENTS.slice(0, 0), run="nothing")
+    table.append(EVENTS.slice(0, 150), run="first")
+    more = table.add_output(low=ff.Min("x"))
+    more.append(EVENTS.slice(150), run="second")
+    more.forget(["a"])
+    lines = pa.table(deltalake.DeltaTable(tmp_path / "table").to_pyarrow_table())
+    found = duckdb.sql('SELECT k, sum("n.count")::BIGINT, min("low.value") FROM lines GROUP BY k ORDER BY k').fetchall()
+    later = "min(x) FILTER (t >= to_timestamp(50 * 3600))"
+    want = duckdb.sql(f"SELECT k, count(*), {later} FROM EVENTS WHERE k <> 'a' GROUP BY k ORDER BY k")
+    assert found == want.fetchall()
+    there = {path.relative_to(tmp_path / "table").as_posix() for path in (tmp_path / "table").rglob("*.parquet")}
+    named = {file.path for file in more.table.commits.latest().files}
+    assert more.vacuum() == []
+    gone = {Path(path).relative_to(tmp_path / "table").as_posix() for path in more.vacuum(0)}
+    assert gone == there - named
+    assert more.window(ff.tumbling("1 hour")).ending(after=EVENTS["t"][170].as_py()).aggregate("low").num_rows
