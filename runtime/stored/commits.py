@@ -187,7 +187,7 @@ class Commits:
 
     def read(self, number: int) -> Commit:
         """The commit of a number."""
-        path = self._at(FOLDER, f"{number:012}.json")
+        path = self._at(FOLDER, named(number))
         try:
             with self.system.open_input_stream(path) as stream:
                 found = json.loads(stream.read())
@@ -198,7 +198,7 @@ class Commits:
     def _write(self, commit: Commit) -> bool:
         """Whether the commit is there now; another one of its number may have been first."""
         text = json.dumps(asdict(commit), indent=1).encode()
-        name = f"{commit.number:012}.json"
+        name = named(commit.number)
         path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
         self.system.create_dir(self._at(FOLDER), recursive=True)
         if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
@@ -213,6 +213,9 @@ class Commits:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(own, path)  # fails where there is one
+            if commit.number > 1 and not Path(self._at(FOLDER, named(commit.number - 1))).exists():
+                Path(path).unlink()  # there was one, which is gone with those before it
+                return False
             return True
         except FileExistsError:
             return False
@@ -221,6 +224,11 @@ class Commits:
 
     def _at(self, *parts: str) -> str:
         return "/".join((self.path.rstrip("/"), *parts))
+
+
+def named(number: int) -> str:
+    """The name of the manifest of a commit."""
+    return f"{number:012}.json"
 
 
 def commit_in(found: Any, path: str, number: int) -> Commit:
