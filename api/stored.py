@@ -214,8 +214,7 @@ class StoredWindows:
             from .spark.stored.engine import results
 
             return results(of.spark, of.table, layout, files, plan, wanted)
-        rows = of.table.read(layout, files)
-        merged = merge([*Partials.of_given_keys(plan), layout.partials(rows, plan)])
+        merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.plan.events_schema)
 
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:

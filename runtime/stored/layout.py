@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting
 from ..columns.key_codes import one_array
+from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
 from ..partials.partials import Partials
@@ -22,6 +23,8 @@ from ..plan.bind import bind
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..windows.spec import Spec
+
+Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
 
 START, END, RUN = "frame_start", "frame_end", "run"
 """The columns of stored partials between keys and states: a frame's bounds, and the run that brought the events."""
@@ -75,6 +78,11 @@ class Layout:
         return cls(replace(bound, window_inputs=inputs, partials_schema=states))
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The columns before those of states."""
+        return (*self.plan.by, START, END, RUN)
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns of a file."""
         plan = self.plan
@@ -93,7 +101,7 @@ class Layout:
         columns[RUN] = pa.array(np.full(len(table), run), pa.string())
         columns |= dict(zip(self.plan.by, table.columns, strict=False))
         schema = self.schema
-        return pa.table([columns.get(name, None) or table.column(name) for name in schema.names], schema)
+        return pa.table([columns[name] if name in columns else table.column(name) for name in schema.names], schema)
 
     def events(self, partials: Partials) -> Ints:
         """The number of events of each partial."""
@@ -115,36 +123,65 @@ class Layout:
         starts = self.starts(rows)
         return starts if pa.types.is_date(type) else starts // DAY
 
-    def partials(self, rows: pa.Table, plan: Plan) -> Partials:
+    def columns(self, plan: Plan) -> list[str]:
+        """The columns that :meth:`partials` reads, in their order."""
+        needed = {*self.plan.by, START, END, *self._stored(plan).values()}
+        return [name for name in self.schema.names if name in needed]
+
+    def partials(self, rows: pa.Table, plan: Plan, together: Together | None = None) -> Partials:
         """Rows of a table as partials of a query over the same events, in the frames of its windows.
+
+        Parameters
+        ----------
+        rows
+            With the :meth:`columns` at least.
+        plan
+            The query.
+        together
+            Has frames that are no shorter than the windows that are wanted need; see :meth:`Asked.together`.
 
         Raises
         ------
         QueryError
             If a stored frame is not inside one frame of the query.
         """
-        states, stored = plan.states, self.plan
         starts, ends = self._ticks(rows, START), self._ticks(rows, END)
-        frames, inside = frames_of(plan, starts, ends)
+        runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
+        frames, inside = frames_of(plan, starts[runs], ends[runs])
+        if together is not None and (found := together(starts[runs])) is not None:
+            frames, inside = plan.axis.frames(found[0], None)[0], found[1]
+        lengths = np.diff(runs, append=len(starts))
+        frames, inside = np.repeat(frames, lengths), None if inside is None else np.repeat(inside, lengths)
+        own = {column: rows.column(name) for column, name in zip(plan.keys, self.plan.by, strict=True)}
+        # Those of one frame are combined in the order of their times, as events are.
+        own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
+        own |= {column: rows.column(name) for column, name in self._stored(plan).items()}
+        own |= {column: pa.array(starts) for column in plan.partials_schema.names if column not in own}
+        schema = plan.partials_schema
+        table = pa.Table.from_arrays([fitting(own[field.name], field.type) for field in schema], schema=schema)
+        if inside is not None and not inside.all():
+            table = table.filter(pa.array(inside))
+        return Partials(plan, table)
+
+    def _stored(self, plan: Plan) -> dict[str, str]:
+        """The column of a table that is each of a query's planes, but for first ticks where any of a frame will do."""
+        stored = self.plan
         named = {
             (name, field, plane): column
             for name, fields in stored.state_columns.items()
             for field, columns in fields.items()
             for plane, column in zip(stored.states[name].fields[field].planes, columns, strict=True)
         }
-        own = {column: rows.column(name) for column, name in zip(plan.keys, stored.by, strict=True)}
-        # Those of one frame are combined in the order of their times, as events are.
-        own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
+        found = {}
+        any_will_do = not any("first" in each.window_inputs for each in plan.axis.windows)
         for name, fields in plan.state_columns.items():
             of = self._state_of(plan, name)
+            if any_will_do and of == stored.input_state("first"):
+                continue
             for field, columns in fields.items():
-                for plane, column in zip(states[name].fields[field].planes, columns, strict=True):
-                    own[column] = rows.column(named[of, field, plane])
-        schema = plan.partials_schema
-        table = pa.Table.from_arrays([fitting(own[field.name], field.type) for field in schema], schema=schema)
-        if inside is not None and not inside.all():
-            table = table.filter(pa.array(inside))
-        return Partials(plan, table)
+                for plane, column in zip(plan.states[name].fields[field].planes, columns, strict=True):
+                    found[column] = named[of, field, plane]
+        return found
 
     def _state_of(self, plan: Plan, name: str) -> str:
         """The name among the stored states of a state of a query."""
