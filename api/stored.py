@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .aggregators.contract.column_expressions import without_expressions
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import EngineError, QueryError, nearest, shown
-from .engines import engine_for
+from .engines import Engine, engine_for
+from .events import windows_in
 from .runtime.columns.ticks import Duration, Instant
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
@@ -24,7 +26,7 @@ from .runtime.results.extensions import with_extensions
 from .runtime.stored.asked import Asked
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.layout import RUN, Layout
-from .runtime.stored.table import Table, check_fits, schema_of
+from .runtime.stored.table import Table, check_fits, known, schema_of
 from .runtime.windows.sliding import tumbling
 from .runtime.windows.spec import Spec
 
@@ -81,12 +83,19 @@ def partials(
         raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
     for name, output in outputs.items():
         require_output(name, output)
+        if windows_in((), {name: output}):
+            raise QueryError(
+                f"{name} is {output}, over windows of its own; expected it without .over(...), and .window(...) of "
+                "what is stored"
+            )
     keys = (by,) if isinstance(by, str) else tuple(by)
     order = (ties,) if isinstance(ties, str) else tuple(ties)
     frames = frame if isinstance(frame, Spec) else tumbling(frame)
     if not isinstance(path, (str, os.PathLike)):
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
-    found = StoredPartials(Table.at(os.fspath(path)), time, keys, order, frames, null_time, trust, outputs, spark)
+    named, computed = without_expressions(outputs, ())
+    table = Table.at(os.fspath(path))
+    found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
     found.check()
     return found
 
@@ -103,13 +112,14 @@ class StoredPartials:
     null_time: str
     trust: bool
     outputs: dict[str, Operation]
+    computed: dict[str, Any]
     spark: Any = None
     changed_by: str | None = None
 
     def check(self) -> None:
         """EngineError where other partials are there."""
         commit = self.table.commits.latest()
-        if commit.number:
+        if commit.filled:
             check_fits(commit, self._layout(schema_of(commit)))
 
     def append(self, events: Any, *, run: str) -> Run:
@@ -132,8 +142,8 @@ class StoredPartials:
         for each in commit.runs:
             if each.run == run:
                 return each
-        engine = engine_for(events)
-        layout = self._layout(engine.schema([self.time, *self.by, *self.ties]))
+        engine = self._engine(events)
+        layout = self._layout(known(engine.schema(self._columns), commit))
         check_fits(commit, layout)
         if not isinstance(engine, LocalEngine):
             from .spark.stored.engine import append
@@ -175,6 +185,17 @@ class StoredPartials:
         found = self.table.commits.latest().runs
         return pa.table({name: [getattr(each, name) for each in found] for name in Run.__annotations__})
 
+    def _engine(self, events: Any) -> Engine:
+        """The engine of events, with the columns that expressions compute."""
+        engine = engine_for(events)
+        engine = engine.with_columns(self.computed) if self.computed else engine
+        return engine.with_fields(self._columns)
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns of the events that are used."""
+        return [self.time, *self.by, *self.ties, *(name for each in self.outputs.values() for name in each.columns)]
+
     def _layout(self, events: pa.Schema) -> Layout:
         return Layout.of(
             events,
@@ -215,7 +236,7 @@ class StoredWindows:
 
             return results(of.spark, of.table, layout, files, plan, wanted)
         merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
-        return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.plan.events_schema)
+        return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
 
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
         times = plan.times
@@ -236,7 +257,7 @@ class StoredWindows:
                 raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
         outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
         plan = bind(
-            layout.plan.events_schema,
+            layout.events_schema,
             time=of.time,
             by=of.by,
             window=self.windows,

@@ -98,6 +98,11 @@ class Commit:
     runs: tuple[Run, ...] = ()
     files: tuple[StoredFile, ...] = ()
 
+    @property
+    def filled(self) -> bool:
+        """Whether any events have come: until then it is not for sure what their types are."""
+        return any(each.events for each in self.runs)
+
     def has(self, run: str) -> bool:
         """Whether a run is in."""
         return any(each.run == run for each in self.runs)
@@ -193,12 +198,15 @@ class Commits:
 def commit_in(found: Any, path: str, number: int) -> Commit:
     """The commit that a manifest has, which may be anybody's; EngineError where it is none."""
     try:
-        version = found["about"]["version"]
+        about = found["about"]
+        version = checked_int(about["version"])
         if version > VERSION:
             raise EngineError(
                 f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
                 "release that wrote them, or a later one"
             )
+        if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
+            raise ValueError(f"about {about!r}")
         runs = tuple(checked(Run, each) for each in found["runs"])
         files = tuple(map(file_of, found["files"]))
         if found["number"] != number:
@@ -211,7 +219,14 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
             "that ff.partials has written"
         ) from error
-    return Commit(number, found["about"], runs, files)
+    return Commit(number, about, runs, files)
+
+
+def checked_int(found: Any) -> int:
+    """An integer of JSON; ValueError where it is something else."""
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise ValueError(f"{found!r} is no integer")
+    return found
 
 
 def file_of(found: Any) -> StoredFile:

@@ -49,9 +49,12 @@ class Layout:
     ----------
     plan
         The query whose partials are stored: outputs over tumbling windows, each of which is a frame.
+    events_schema
+        The columns of the events that it is of, with the types that they come in.
     """
 
     plan: Plan
+    events_schema: pa.Schema
 
     @classmethod
     def of(
@@ -75,7 +78,8 @@ class Layout:
         inputs = {name: window_input(name) for name in KEPT}
         keys = [bound.partials_schema.field(number) for number in range(len(by))]
         states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
-        return cls(replace(bound, window_inputs=inputs, partials_schema=states))
+        own = pa.schema([events.field(name) for name in bound.columns])
+        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own)
 
     @property
     def own(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import itertools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text
+from ..columns.field_types import CATEGORIES
 from ..columns.key_codes import one_array
 from ..partials.merge import merge
 from ..partials.partials import Partials
@@ -72,10 +74,12 @@ class Table:
         def added(before: Commit) -> Commit:
             if before.has(run):
                 return before
-            check_fits(before, layout)
+            said = about(layout) if files or not before.number else before.about
+            if files:
+                check_fits(before, layout)
             if layout.plan.ordered:
                 self._require_new_frames(layout, before.files, files)
-            return replace(before, about=about(layout), runs=(*before.runs, new), files=(*before.files, *files))
+            return replace(before, about=said, runs=(*before.runs, new), files=(*before.files, *files))
 
         after = self.commits.change(added)
         (found,) = (each for each in after.runs if each.run == run)
@@ -95,8 +99,8 @@ class Table:
             ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
             raise QueryError(
                 f"the run has events of {len(again)} frames that are there, the first from "
-                f"{own.column(START)[int(again[0])]} on, and the order of events counts for {ordered!r}; expected a run "
-                "whose frames are all new"
+                f"{own.column(START)[int(again[0])]} on, and the order of events counts for {ordered!r}; expected a "
+                "run whose frames are all new"
             )
 
     def write(self, layout: Layout, merged: Partials, run: str) -> Iterator[Written]:
@@ -104,7 +108,9 @@ class Table:
         rows, events = layout.rows(merged, run), layout.events(merged)
         days, starts = layout.days(rows), layout.starts(rows)
         coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
-        for day in ([None] if len(rows) else []) if days is None else np.unique(days).tolist():
+        if not len(rows):
+            return
+        for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
             folder = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
@@ -145,7 +151,7 @@ class Table:
             found = opened.read(columns=names, use_threads=False).select(names)
         except (pa.ArrowException, OSError, KeyError) as error:
             raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
-        if found.schema.types != schema.types or len(found) != file.rows:
+        if found.schema.types != in_parquet(schema).types or len(found) != file.rows:
             raise EngineError(
                 f"the stored partials {place!r} are {len(found)} rows of {found.schema.to_string()}; expected "
                 f"{file.rows} of {schema.to_string()}"
@@ -181,6 +187,14 @@ def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
     ]
 
 
+@lru_cache
+def in_parquet(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file that a table of some columns is written to: some types have other names there."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return pq.read_schema(pa.BufferReader(sink.getvalue()))
+
+
 Written = tuple[StoredFile, int]
 """A file, and the number of the events that it has."""
 
@@ -202,9 +216,15 @@ def edges(starts: Ints) -> tuple[Any, Any]:
 
 def about(layout: Layout) -> dict[str, Any]:
     """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
-    schema = layout.plan.events_schema.serialize().to_pybytes()
-    query = fingerprint(layout.plan)
-    return {"version": VERSION, "query": query, "schema": base64.b64encode(schema).decode()}
+    schema = layout.events_schema.serialize().to_pybytes()
+    return {"version": VERSION, "query": query_of(layout), "schema": base64.b64encode(schema).decode()}
+
+
+def query_of(layout: Layout) -> dict[str, Any]:
+    """What is stored, as text; with the categories that codes are of."""
+    types = {field.name: field.type for field in layout.plan.events_schema}
+    coded = {name: type.values.to_pylist() for name, type in types.items() if isinstance(type, Categories)}
+    return fingerprint(layout.plan) | ({"categories": coded} if coded else {})
 
 
 def schema_of(commit: Commit) -> pa.Schema:
@@ -215,11 +235,23 @@ def schema_of(commit: Commit) -> pa.Schema:
         raise EngineError(f"the stored partials say nothing of their events: {one_line(error)}") from error
 
 
+def known(events: pa.Schema, commit: Commit) -> pa.Schema:
+    """The schema of events, with the categories that a table knows where there is no event to have any."""
+    if not commit.number:
+        return events
+    there = schema_of(commit)
+    for at, field in enumerate(events):
+        given, own = (field.metadata or {}).get(CATEGORIES), there.get_field_index(field.name)
+        if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):
+            events = events.set(at, there.field(own))
+    return events
+
+
 def check_fits(commit: Commit, layout: Layout) -> None:
     """EngineError where a table has the partials of another query, or of events of other types."""
-    if not commit.number:
+    if not commit.filled:
         return
-    there, asked = commit.about.get("query", {}), fingerprint(layout.plan)
+    there, asked = commit.about["query"], query_of(layout)
     other = [name for name in asked if there.get(name) != asked[name]]
     if other:
         differs = "; ".join(f"{name} {there.get(name)!r} became {asked[name]!r}" for name in other)
