@@ -394,8 +394,8 @@ class StoredPartials:
         warn_of_nulls(plan, nulls, count)
         return merge([Partials.none(plan), *found])
 
-    def _there(self) -> tuple[Commit, Layout]:
-        """What is stored, to be read and written anew.
+    def _there(self, trusted: bool = True) -> tuple[Commit, Layout]:
+        """What is stored, to be read and, if it is trusted, written anew.
 
         Raises
         ------
@@ -407,7 +407,7 @@ class StoredPartials:
             raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
         layout = self._layout(commit.schema("schema"), commit)
         check_fits(commit, layout)
-        return commit, replace(layout, plan=self._trusted(layout.plan))
+        return commit, replace(layout, plan=self._trusted(layout.plan)) if trusted else layout
 
     def _trusted(self, plan: Plan) -> Plan:
         """The plan for what reads states; EngineError where these are pickles, and nobody has said that they may be."""
@@ -449,7 +449,7 @@ class StoredWindows:
     def aggregate(self, *names: str) -> Any:
         """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
         of, began = self.of, clock.monotonic()
-        commit, layout = of._there()
+        commit, layout = of._there(trusted=False)
         plan = self._bound(layout, names)
         wanted = self._wanted(layout, commit, plan)
         files = commit.parts if wanted is None else of.table.needed(plan, commit.parts, wanted)
@@ -457,8 +457,7 @@ class StoredWindows:
             from .spark.stored.engine import results
 
             return results(of.spark, of.table, layout, files, plan, wanted)
-        rows = of.table.read(layout, files)
-        merged = merge([*Partials.of_given_keys(plan), layout.partials(rows, plan)])
+        merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
 
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
@@ -470,7 +469,8 @@ class StoredWindows:
         if self.until is not None:
             asked = replace(asked, until=times.instant(self.until, "until"))
         if (runs := self.of.changed_by) is not None:
-            rows = self.of.table.read(layout, [each for each in commit.files if {*runs} & {*each.runs}])
+            files = [each for each in commit.files if {*runs} & {*each.runs}]
+            rows = self.of.table.read(layout, files, layout.own)
             rows = rows.filter(pc.is_in(rows.column(RUN), pa.array(runs, pa.string())))
             asked = replace(asked, changed=layout.changed(rows, plan))
         return None if asked == Asked(plan) else asked

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +14,14 @@ import pyarrow as pa
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER
 from ..frames.numbered import NumberedWindows
-from ..frames.partials_view import PartialsView
+from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
 from ..plan.plan import Plan
 from ..streams.given_windows import FIRST, LAST_NUMBER
-from .table import view_of
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,10 @@ class Asked:
         """See ``Wanted``; None also where windows depend on those before them."""
         if windows.emit != "every" or windows.emits_empty or not isinstance(windows, NumberedWindows):
             return None
+        if windows.needs_order(alone=True):
+            return None
         first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
-        last = LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until)
+        last = LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until + 1)  # ``(start, until]``, too
         if self.changed is not None:
             ids = windows.window_ids(view_of(windows, self.changed[1]))
             first, last = max(first, int(ids.first.min(initial=last))), min(last, int(ids.last.max(initial=first)))
@@ -59,8 +64,7 @@ class Asked:
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         """See ``Wanted``."""
-        ticks = windows.closing_ticks(found, view)
-        wanted = (ticks > self.after) & (ticks <= self.until)
+        wanted = (found.end > self.after) & (found.end <= self.until)
         after = getattr(windows, "closed", "left") in ("right", "neither")
         if self.changed is not None:
             wanted &= self._changes(found, view, after)
@@ -69,7 +73,7 @@ class Asked:
             wanted &= begins >= self.expired
         for name, tick in self.since.items():
             if (early := wanted & (begins < tick)).any():
-                word, first, last = self.plan.times.word, found.start[early].min(), ticks[early].max()
+                word, first, last = self.plan.times.word, found.start[early].min(), found.end[early].max()
                 raise QueryError(
                     f"{name!r} is stored from {word(tick)} on, and {windows.named} are asked for that reach further "
                     f"back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), other "
@@ -93,3 +97,37 @@ class Asked:
         )
         there: Bools = high > low
         return there
+
+    def together(self, others: Ints, ticks: Ints) -> tuple[Ints, Bools] | None:
+        """For each tick the first one that is in the same windows, and which ticks are in any; None: each by itself.
+
+        A window is a few of these, however many frames it has. The ``others`` are among those that may be the first.
+        """
+        if self._numbers is None:
+            return None
+        unique, inverse = np.unique(np.concatenate([ticks, others]), return_inverse=True)
+        kinds = [(each, each.window_ids(view_of(each, unique))) for each in self._numbers]
+        ids = [self._ids(windows, found) for windows, found in kinds]
+        first = np.maximum.accumulate(np.where(differs(*itertools.chain(*ids)), np.arange(len(unique)), 0))
+        inside: Bools = np.logical_or.reduce([each.first <= each.last for each in ids])
+        return unique[first][inverse[: len(ticks)]], inside[inverse[: len(ticks)]]
+
+    @cached_property
+    def _numbers(self) -> dict[Windows, tuple[int, int]] | None:
+        """The first and the last wanted number of each kind; None where one depends on more than its rows."""
+        found = {windows: self.numbers(windows) for windows in self.plan.axis.windows}
+        if all(of is not None and each.chunkable and each.fill is None for each, of in found.items()):
+            return cast("dict[Windows, tuple[int, int]]", found)
+        return None
+
+    def _ids(self, windows: Windows, ids: WindowIds) -> WindowIds:
+        """The first and the last of the wanted windows that each row is in."""
+        assert self._numbers is not None
+        first, last = self._numbers[windows]
+        begin, end = np.maximum(ids.first, first), np.minimum(ids.last, last)
+        return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
+
+
+def view_of(windows: Windows, ticks: Ints) -> PartialsView:
+    """Ticks as partials, each of a key of its own."""
+    return PartialsView(windows.frames(ticks, None)[0], np.arange(len(ticks)))

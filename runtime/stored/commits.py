@@ -199,8 +199,8 @@ class Commits:
         manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
         # One is the last until the next one is there.
         old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
-        named = [file for each in {*manifests} - old for file in self.read(each).files]
-        gone = self._unnamed(files, named, limit)
+        there = [file for each in {*manifests} - old for file in self.read(each).files]
+        gone = self._unnamed(files, there, limit)
         self._delete([manifests[each].path for each in sorted(old)] + gone)
         return gone
 
@@ -208,9 +208,9 @@ class Commits:
         found = self.system.get_file_info(FileSelector(self.path, recursive=True, allow_not_found=True))
         return [each for each in found if each.type == FileType.File]
 
-    def _unnamed(self, files: Iterable[FileInfo], named: Iterable[StoredFile], limit: datetime.datetime) -> list[str]:
-        """The paths of files of ours, from before a time, that are not among those named."""
-        names = {each.path.rpartition("/")[2] for each in named}
+    def _unnamed(self, files: Iterable[FileInfo], there: Iterable[StoredFile], limit: datetime.datetime) -> list[str]:
+        """The paths of files of ours, from before a time, that are not among those there."""
+        names = {each.path.rpartition("/")[2] for each in there}
         own = (each for each in files if OWN.fullmatch(each.base_name) and each.base_name not in names)
         return [each.path for each in own if each.mtime <= limit]
 
@@ -228,7 +228,7 @@ class Commits:
 
     def read(self, number: int) -> Commit:
         """The commit of a number."""
-        path = self._at(FOLDER, f"{number:012}.json")
+        path = self._at(FOLDER, named(number))
         try:
             with self.system.open_input_stream(path) as stream:
                 found = json.loads(stream.read())
@@ -239,7 +239,7 @@ class Commits:
     def _write(self, before: Commit, after: Commit) -> bool:
         """Whether the commit after another one is there now; another one of its number may have been first."""
         text = json.dumps(asdict(after), indent=1).encode()
-        name = f"{after.number:012}.json"
+        name = named(after.number)
         path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
         self.system.create_dir(self._at(FOLDER), recursive=True)
         if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
@@ -254,6 +254,9 @@ class Commits:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(own, path)  # fails where there is one
+            if after.number > 1 and not Path(self._at(FOLDER, named(after.number - 1))).exists():
+                Path(path).unlink()  # there was one, which is gone with those before it
+                return False
             return True
         except FileExistsError:
             return False
@@ -262,6 +265,11 @@ class Commits:
 
     def _at(self, *parts: str) -> str:
         return "/".join((self.path.rstrip("/"), *parts))
+
+
+def named(number: int) -> str:
+    """The name of the manifest of a commit."""
+    return f"{number:012}.json"
 
 
 def commit_in(found: Any, path: str, number: int) -> Commit:

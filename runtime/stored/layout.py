@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import cast
@@ -19,6 +19,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import Plain
 from ...aggregators.states.large import fitting
 from ..columns.key_codes import one_array
+from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
 from ..partials.merge import merge
@@ -28,6 +29,8 @@ from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
 from ..windows.spec import Spec
+
+Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
 
 START, END, RUN = "frame_start", "frame_end", "run"
 """The columns of stored partials between keys and states: a frame's bounds, and the run that brought the events."""
@@ -87,6 +90,11 @@ class Layout:
         states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
         own = pa.schema([events.field(name) for name in bound.columns])
         return cls(replace(bound, window_inputs=inputs, partials_schema=states), own, since)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The columns before those of states."""
+        return (*self.plan.by, START, END, RUN)
 
     @property
     def schema(self) -> pa.Schema:
@@ -179,11 +187,11 @@ class Layout:
         assert bounds is not None
         return int(bounds[0][0])
 
-    def completed(self, rows: pa.Table) -> pa.Table:
-        """Rows with the states of no events for outputs that were added after them."""
+    def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
         added = [self.plan.state_columns[name] for name in self.since if name in self.plan.outputs]
         columns = [each for fields in added for planes in fields.values() for each in planes]
-        if not (missing := [name for name in columns if name not in rows.column_names]):
+        if not (missing := [name for name in columns if name in names and name not in rows.column_names]):
             return rows
         keys = [pa.nulls(len(rows), self.plan.partials_schema.field(name).type) for name in self.plan.keys]
         none = Partials.without_events(self.plan, keys, np.zeros(len(rows), np.int64)).table
@@ -202,41 +210,72 @@ class Layout:
         starts = self.starts(rows)
         return starts if pa.types.is_date(type) else starts // DAY
 
-    def partials(self, rows: pa.Table, plan: Plan) -> Partials:
+    def columns(self, plan: Plan) -> list[str]:
+        """The columns that :meth:`partials` reads, in their order."""
+        needed = {*self.plan.by, START, END, *self._stored(plan).values()}
+        return [name for name in self.schema.names if name in needed]
+
+    def partials(self, rows: pa.Table, plan: Plan, together: Together | None = None) -> Partials:
         """Rows of a table as partials of a query over the same events, in the frames of its windows.
+
+        Parameters
+        ----------
+        rows
+            With the :meth:`columns` at least.
+        plan
+            The query.
+        together
+            Has frames that are no shorter than the windows that are wanted need; see :meth:`Asked.together`.
 
         Raises
         ------
         QueryError
             If a stored frame is not inside one frame of the query.
         """
-        starts = self.starts(rows)
-        frames, inside = frames_of(plan, starts, self.ends(rows))
-        found = self._in_frames(rows, plan, frames, starts)
+        starts, ends = self._ticks(rows, START), self._ticks(rows, END)
+        runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
+        frames, inside = frames_of(plan, starts[runs], ends[runs])
+        if together is not None and (found := together(starts[runs])) is not None:
+            frames, inside = plan.axis.frames(found[0], None)[0], found[1]
+        lengths = np.diff(runs, append=len(starts))
+        frames, inside = np.repeat(frames, lengths), None if inside is None else np.repeat(inside, lengths)
+        partials = self._in_frames(rows, plan, frames, starts)
         if inside is not None and not inside.all():
-            return Partials(plan, found.table.filter(pa.array(inside)))
-        return found
+            return Partials(plan, partials.table.filter(pa.array(inside)))
+        return partials
 
     def _in_frames(self, rows: pa.Table, plan: Plan, frames: Ints, starts: Ints) -> Partials:
         """Rows as partials of a query in frames of its own."""
-        states, stored = plan.states, self.plan
-        named = {
-            (name, field, plane): column
-            for name, fields in stored.state_columns.items()
-            for field, columns in fields.items()
-            for plane, column in zip(stored.states[name].fields[field].planes, columns, strict=True)
-        }
-        own = {column: rows.column(name) for column, name in zip(plan.keys, stored.by, strict=True)}
+        own = {column: rows.column(name) for column, name in zip(plan.keys, self.plan.by, strict=True)}
         # Those of one frame are combined in the order of their times, as events are.
         own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
-        for name, fields in plan.state_columns.items():
-            of = self._state_of(plan, name)
-            for key, columns in fields.items():
-                for plane, column in zip(states[name].fields[key].planes, columns, strict=True):
-                    own[column] = rows.column(named[of, key, plane])
+        own |= {column: rows.column(name) for column, name in self._stored(plan).items()}
+        own |= {column: pa.array(starts) for column in plan.partials_schema.names if column not in own}
         schema = plan.partials_schema
         table = pa.Table.from_arrays([fitting(own[each.name], each.type) for each in schema], schema=schema)
         return Partials(plan, table)
+
+    def _stored(self, plan: Plan) -> dict[str, str]:
+        """The column of a table that is each of a query's planes, but for first ticks where any of a frame will do."""
+        stored = self.plan
+        named = {
+            (name, key, plane): column
+            for name, fields in stored.state_columns.items()
+            for key, columns in fields.items()
+            for plane, column in zip(stored.states[name].fields[key].planes, columns, strict=True)
+        }
+        found = {}
+        any_will_do = tuple(plan.window_inputs) != KEPT and not any(
+            "first" in each.window_inputs for each in plan.axis.windows
+        )
+        for name, fields in plan.state_columns.items():
+            of = self._state_of(plan, name)
+            if any_will_do and of == stored.input_state("first"):
+                continue
+            for key, columns in fields.items():
+                for plane, column in zip(plan.states[name].fields[key].planes, columns, strict=True):
+                    found[column] = named[of, key, plane]
+        return found
 
     def _state_of(self, plan: Plan, name: str) -> str:
         """The name among the stored states of a state of a query."""

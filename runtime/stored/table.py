@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import datetime
+import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,16 @@ from pyarrow.fs import LocalFileSystem
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
+from ...aggregators.states.large import is_text
 from ..columns.field_types import CATEGORIES
 from ..columns.key_codes import key_codes
-from ..frames.partials_view import PartialsView
-from ..frames.windows import Windows
+from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
+from ..threads import at_once
+from .asked import Asked, view_of
 from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
 from .delta import DeltaCommits, is_delta
 from .layout import END, START, Layout, in_parquet
@@ -214,6 +218,7 @@ class Table:
         """Write rows as files of a day each."""
         if not len(rows):
             return
+        coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
         days, starts, ends, counts = layout.days(rows), layout.starts(rows), layout.ends(rows), layout.counts(rows)
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
@@ -222,7 +227,7 @@ class Table:
             path = f"{MARKS if marks else ''}{folder}{uuid.uuid4().hex}.parquet"
             place = f"{self.commits.path}/{path}"
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
-            pq.write_table(some, place, filesystem=self.commits.system, compression="zstd", row_group_size=ROW_GROUP)
+            pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
             (first, last), end = edges(starts[mine]), int(ends[mine].max())
             file = StoredFile(path, runs, len(some), size, int(first), int(last), end, merged, marks)
@@ -232,23 +237,40 @@ class Table:
         """The rows of files; EngineError where they are not what the table says."""
         names = layout.schema.names if columns is None else list(columns)
         schema = pa.schema([layout.schema.field(name) for name in names])
-        tables = [schema.empty_table()]
-        for each in files:
-            place = f"{self.commits.path}/{each.path}"
-            try:
-                with pq.ParquetFile(place, filesystem=self.commits.system) as file:
-                    found = file.read([name for name in names if name in file.schema_arrow.names])
-            except (pa.ArrowException, OSError, KeyError) as error:
-                raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
-            found = found if columns else layout.completed(found)
-            if wrong := layout.wrong(found, schema, each.rows):
-                kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
-                raise EngineError(
-                    f"the stored partials {place!r} are {len(found)} rows of {kinds}; expected {each.rows} rows with "
-                    f"{wrong}"
-                )
-            tables.append(found.select(names).cast(schema))
-        return pa.concat_tables(tables)
+        return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
+
+    def partials(self, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None = None) -> Partials:
+        """The rows of files as merged partials of a query; see :meth:`Layout.partials`."""
+        columns = layout.columns(plan)
+        schema = pa.schema([layout.schema.field(name) for name in columns])
+        firsts = np.array([each.first for each in files], np.int64)
+        together = None if asked is None else partial(asked.together, firsts)
+
+        def merged(part: Sequence[StoredFile]) -> Partials:
+            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each) for each in part)])
+            return merge(layout.partials(rows.combine_chunks(), plan, together)).unmerged()
+
+        # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
+        parts = [files] if plan.ordered or not plan.only_library_code else in_parts(files, PART_ROWS)
+        return merge([Partials.none(plan), *at_once(merged, parts)])
+
+    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile) -> pa.Table:
+        """The columns of a schema of a file; EngineError where they are not what the table says."""
+        place, names = f"{self.commits.path}/{file.path}", schema.names
+        try:
+            opened = pq.ParquetFile(place, filesystem=self.commits.system)
+            there = [name for name in names if name in opened.schema_arrow.names]
+            found = opened.read(columns=there, use_threads=False)
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
+        found = layout.completed(found, names)
+        if wrong := layout.wrong(found, schema, file.rows):
+            kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
+            raise EngineError(
+                f"the stored partials {place!r} are {len(found)} rows of {kinds}; expected {file.rows} rows with "
+                f"{wrong}"
+            )
+        return found.select(names).cast(schema)
 
     def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
         """The files with rows that wanted windows may take in: all, where windows are not numbered along the time."""
@@ -274,13 +296,16 @@ def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
 def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
     """From when on there are outputs, once frames between two ticks have been replaced by some that have them all."""
     first, until = within
-    moved = {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
-    return moved
+    return {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
 
 
-def view_of(windows: Windows, ticks: Ints) -> PartialsView:
-    """Ticks as partials, each of a key of its own."""
-    return PartialsView(windows.frames(ticks, None)[0], np.arange(len(ticks)))
+def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
+    """Files in parts of about so many rows, in their order."""
+    before = itertools.accumulate((each.rows for each in files), initial=0)
+    return [
+        [file for _, file in part]
+        for _, part in itertools.groupby(zip(before, files, strict=False), lambda pair: pair[0] // rows)
+    ]
 
 
 Written = tuple[StoredFile, int]
@@ -293,6 +318,12 @@ FORMATS = ("parquet", "delta")
 """Plain Parquet files with manifests of ours, and Delta Lake."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
+FORMAT: dict[str, Any] = {"compression": "lz4"}
+"""How files are written: a small column of a small file takes half the time to read that it takes with zstd."""
+
+PART_ROWS = 1 << 17
+"""Rows of partials that a thread merges at a time."""
+
 ROW_GROUP = 1 << 16
 """Rows of partials that are read together at least."""
 

@@ -121,7 +121,7 @@ def test_columns_and_files_follow_the_table(tmp_path: Path) -> None:
     more = table.add_output(low=ff.Min("x"))
     more.append(EVENTS.slice(150), run="second")
     more.forget(["a"])
-    lines = pa.table(deltalake.DeltaTable(tmp_path / "table").to_pyarrow_table())
+    lines = pa.table(deltalake.DeltaTable(tmp_path / "table").to_pyarrow_table())  # noqa: F841
     found = duckdb.sql('SELECT k, sum("n.count")::BIGINT, min("low.value") FROM lines GROUP BY k ORDER BY k').fetchall()
     later = "min(x) FILTER (t >= to_timestamp(50 * 3600))"
     want = duckdb.sql(f"SELECT k, count(*), {later} FROM EVENTS WHERE k <> 'a' GROUP BY k ORDER BY k")
