@@ -15,8 +15,8 @@ import pytest
 
 from .killing import WINDOWS, append, at, coarsen, compact, many, refresh, run, started
 
-CHOSEN, AT_RANDOM = 60, 40
-FORMATS = ["parquet", "delta"]
+KILLS = {"parquet": (60, 40), "delta": (20, 10)}
+"""At chosen points, and at random ones."""
 
 
 def seen(path: str) -> tuple[list[str], list[Any]]:
@@ -50,12 +50,13 @@ CHANGES: list[Callable[[str, int], None]] = [append, compact, refresh, append, c
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", KILLS)
 def test_kills_leave_a_commit_or_the_other(format: str, tmp_path: Path) -> None:
     tmp_path /= format
+    chosen, at_random = KILLS[format]
     chance, kills, rounds = random.Random(1), 0, 0
     lasts: dict[Any, float] = dict.fromkeys(CHANGES, 0.1)
-    while kills < CHOSEN + AT_RANDOM:
+    while kills < chosen + at_random:
         path = str(tmp_path / str(rounds))
         append(path, 0)
         reader = Reader(path, seen(path)[1])
@@ -63,7 +64,7 @@ def test_kills_leave_a_commit_or_the_other(format: str, tmp_path: Path) -> None:
         for number, change in enumerate(CHANGES, 1):
             before, after = seen(path), after_it(change, path, tmp_path / "scratch", number)
             reader.allowed = [before[1], after[1]]
-            for point in range(1, 100) if kills < CHOSEN else [0] * 4:
+            for point in range(1, 100) if kills < chosen else [0] * 4:
                 began = time.monotonic()
                 process = started(run, change, path, number, point)
                 if not point:
@@ -87,7 +88,7 @@ def test_kills_leave_a_commit_or_the_other(format: str, tmp_path: Path) -> None:
         assert reader.read
         there = {str(each.relative_to(path)) for each in Path(path).rglob("*.parquet")}
         assert {each.path for each in at(path).table.commits.latest().files} <= there
-    assert rounds > 1
+    assert rounds
 
 
 def after_it(change: Callable[[str, int], None], path: str, scratch: Path, number: int) -> tuple[list[str], list[Any]]:
@@ -100,7 +101,7 @@ def after_it(change: Callable[[str, int], None], path: str, scratch: Path, numbe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", KILLS)
 def test_several_writers_lose_nothing(format: str, tmp_path: Path) -> None:
     tmp_path /= format
     path, alone = str(tmp_path / "table"), str(tmp_path / "alone")
