@@ -12,10 +12,10 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...runtime.plan.plan import Plan
-from ...runtime.results.finish import Wanted
+from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, file_of
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Table
+from ...runtime.stored.table import Table, in_parts
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
@@ -26,22 +26,22 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from ..session.staging import stage
-from .stored_source import StoredRows, StoredSource, in_parts
+from .stored_source import TASK_ROWS, StoredRows, StoredSource
 
 WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("events", t.LongType())])
 """What a task has written."""
 
 
 def results(
-    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, wanted: Wanted | None
+    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None
 ) -> DataFrame:
     """The results of a plan over the rows of some files, sorted by key and window."""
     with stopped_named():
         check_result(spark, plan)
         decision = decide(plan, Options())
         job = job_of(plan)
-        job = replace(job, blocks=decision.blocks if wanted is None else None, wanted=wanted).trusting()
-        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files)))
+        job = replace(job, blocks=decision.blocks if asked is None else None, wanted=asked).trusting()
+        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files, TASK_ROWS), asked))
         with reraise(spark, lambda: spark.range(0).toDF(plan.time), plan):
             return driver.run(spark, source, job, replace(decision, sort=None))
 
