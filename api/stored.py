@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import time as clock
 from collections.abc import Sequence
@@ -16,14 +17,15 @@ from .aggregators.contract.operation import Operation
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import Engine, engine_for
 from .events import windows_in
-from .runtime.columns.ticks import Duration, Instant
+from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
-from .runtime.stored.asked import Asked
+from .runtime.sources.arrow import Source
+from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.layout import RUN, Layout
 from .runtime.stored.table import Table, check_fits, known, schema_of
@@ -196,6 +198,13 @@ class StoredPartials:
         """The columns of the events that are used."""
         return [self.time, *self.by, *self.ties, *(name for each in self.outputs.values() for name in each.columns)]
 
+    def _there(self) -> tuple[Layout, Commit]:
+        """The layout of what is stored, and the last commit."""
+        commit = self.table.commits.latest()
+        if not commit.number:
+            raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
+        return self._layout(schema_of(commit)), commit
+
     def _layout(self, events: pa.Schema) -> Layout:
         return Layout.of(
             events,
@@ -224,10 +233,7 @@ class StoredWindows:
     def aggregate(self, *names: str) -> Any:
         """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
         of, began = self.of, clock.monotonic()
-        commit = of.table.commits.latest()
-        if not commit.number:
-            raise EngineError(f"the stored partials {of.table.commits.path!r} are empty; expected .append(...) first")
-        layout = of._layout(schema_of(commit))
+        layout, commit = of._there()
         plan = self._bound(layout, names)
         wanted = self._wanted(layout, commit, plan)
         files = commit.files if wanted is None else of.table.needed(plan, commit.files, wanted)
@@ -237,6 +243,38 @@ class StoredWindows:
             return results(of.spark, of.table, layout, files, plan, wanted)
         merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
+
+    def lookup(self, keys: Any, *names: str, at: Instant | None = None) -> pa.Table:
+        """The windows of some keys that end at a time, or else are at that time, read by this process.
+
+        Parameters
+        ----------
+        keys
+            A table with the key columns; or a list, of values of the one key column, or of tuples of several.
+        *names
+            Some outputs; all where none is named.
+        at
+            A time; now, by the clock, where None. Of each kind of windows the first one that ends then or later.
+
+        Returns
+        -------
+        One row a key and window, as :meth:`aggregate` gives, of the keys with events in it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("taps", time="t", by="k", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130], "k": ["a", "b", "a"]}), run="monday")
+        >>> hours.window(ff.sliding(180, every=60)).lookup(["a"], at=180)["n"].to_pylist()
+        [2]
+        """
+        of, began = self.of, clock.monotonic()
+        layout, commit = of._there()
+        plan = self._bound(layout, names)
+        asked = EndingFirst(plan, at=plan.times.instant(now(plan.times) if at is None else at, "at"))
+        files = of.table.needed(plan, commit.files, asked)
+        merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
+        return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
 
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
         times = plan.times
@@ -273,3 +311,31 @@ class StoredWindows:
                 )
             plan = trusting(plan)
         return plan
+
+
+def now(times: TimeColumn) -> Instant:
+    """The time by the clock, as a column has times: in UTC where these have no zone."""
+    if pa.types.is_integer(times.type):
+        raise QueryError("lookup() is given no at=, and times are integers, which no clock has; expected at=")
+    found = datetime.datetime.now(datetime.UTC)
+    if pa.types.is_date(times.type):
+        return found.date()
+    return found if times.type.tz is not None else found.replace(tzinfo=None)
+
+
+def keys_in(keys: Any, layout: Layout) -> pa.Table:
+    """Keys as a table of the key columns, of the types that these have at rest."""
+    schema = pa.schema([layout.schema.field(name) for name in layout.plan.by])
+    expected = f"a table with the columns {schema.names}, or a list of values or tuples of them"
+    if not schema.names:
+        raise QueryError("lookup() is given keys, and the stored partials have none; expected .aggregate()")
+    try:
+        if hasattr(keys, "__arrow_c_stream__"):
+            return Source(keys).batches(schema.names).read_all().select(schema.names).cast(schema)
+        if isinstance(keys, str) or not hasattr(keys, "__iter__"):
+            raise TypeError(keys)
+        rows = [each if isinstance(each, tuple) else (each,) for each in keys]
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        return pa.table([pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema)
+    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise QueryError(f"keys are {shown(keys)}; expected {expected}") from error

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER
@@ -107,6 +108,35 @@ class Asked:
     def _views(self) -> list[PartialsView]:
         assert self.changed is not None
         return views_of(self.changed)
+
+
+@dataclass(frozen=True)
+class EndingFirst(Asked):
+    """Of each kind of windows the first one that ends at a tick or later: the one that it is in, or that ends there.
+
+    Parameters
+    ----------
+    at
+        The tick.
+    """
+
+    at: int = 0
+
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        """See ``Wanted``.
+
+        Raises
+        ------
+        QueryError
+            If windows have no such numbers, or depend on more than their rows.
+        """
+        if not isinstance(windows, NumberedWindows) or not windows.chunkable or windows.emits_empty:
+            raise QueryError(
+                f"lookup() is asked for {windows.named}; expected windows along the time line that are given whatever "
+                "the events before them, such as ff.sliding('7 days', every='1 day')"
+            )
+        number = windows.closed_by(self.at - windows.closes_at_end) + 1
+        return number, number
 
 
 def view_of(windows: Windows, ticks: Ints) -> PartialsView:
