@@ -140,7 +140,7 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
             {"k": np.arange(size.keys), "at": pa.array([end_of(day).as_py()] * size.keys, end_of(day).type)}
         )
         back = ff.lookback(*(f"{each} days" for each in size.sizes), at=labels)
-        files = ff.parquet(lake.before(day)) if spark is None else ff.parquet(lake.before(day), spark=spark)
+        files = ff.parquet(*lake.before(day)) if spark is None else ff.parquet(*lake.before(day), spark=spark)
         return local(ff.events(files, time="t", by="k").window(back).aggregate(**OUTPUTS))
 
     def in_duckdb(day: int) -> pa.Table:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
@@ -12,17 +13,15 @@ import pyarrow as pa
 
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
+from ..columns.key_codes import key_codes
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
-from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..results.chunks import views_of
 from ..streams.given_windows import FIRST, LAST_NUMBER
-from ..streams.late_events import matched
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,19 @@ class Asked:
     after, until
         The ticks after which they end, and by which.
     changed
-        Merged partials, of which they have any; None: windows with whatever partials.
+        Keys, and ticks in frames of which they have any; None: windows with whatever partials.
+    since
+        The ticks from which on there are outputs that were added later, and those that are asked for.
+    expired
+        The tick before which frames are no longer kept: windows that reach there are not given.
     """
 
     plan: Plan
     after: int = FIRST
     until: int = NEVER
-    changed: Partials | None = None
+    changed: tuple[list[pa.Array], Ints] | None = None
+    since: Mapping[str, int] = field(default_factory=dict)
+    expired: int | None = None
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
         """See ``Wanted``; None also where windows depend on those before them."""
@@ -53,27 +58,45 @@ class Asked:
         first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
         last = LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until + 1)  # ``(start, until]``, too
         if self.changed is not None:
-            view = self._views[self.plan.axis.windows.index(windows)]
-            ids = windows.window_ids(view)
+            ids = windows.window_ids(view_of(windows, self.changed[1]))
             first, last = max(first, int(ids.first.min(initial=last))), min(last, int(ids.last.max(initial=first)))
         return first, last
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         """See ``Wanted``."""
         wanted = (found.end > self.after) & (found.end <= self.until)
-        if self.changed is not None and len(view.frames):
-            other = self._views[self.plan.axis.windows.index(windows)]
-            keys = [[own.take(view.key), of.take(other.key)] for own, of in zip(view.keys, other.keys, strict=True)]
-            frames, others = view.frames, other.frames
-            if self._numbers is not None:  # frames of a view stand for others, too, that are in the same windows
-                both = [self._ids(windows, each.ids or windows.window_ids(each)) for each in (view, other)]
-                keys.append([pa.array(each.first) for each in both])
-                frames, others = (each.last for each in both)
-            rows = matched(keys, frames, others)
-            before = np.concatenate([[0], np.cumsum(rows)])
-            assert isinstance(found, Ranges)
-            wanted &= before[found.high] > before[found.low]
+        after = getattr(windows, "closed", "left") in ("right", "neither")
+        if self.changed is not None:
+            wanted &= self._changes(found, view, after)
+        begins = found.start + after
+        if self.expired is not None:
+            wanted &= begins >= self.expired
+        for name, tick in self.since.items():
+            if (early := wanted & (begins < tick)).any():
+                word, first, last = self.plan.times.word, found.start[early].min(), found.end[early].max()
+                raise QueryError(
+                    f"{name!r} is stored from {word(tick)} on, and {windows.named} are asked for that reach further "
+                    f"back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), other "
+                    "outputs, or .refresh(...) from there on"
+                )
         return np.flatnonzero(wanted)
+
+    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: bool) -> Bools:
+        """Which windows have a frame that has changed, whether there is anything in it now or not."""
+        assert self.changed is not None
+        keys, ticks = self.changed
+        rows = len(view.frames)
+        both = [pa.concat_arrays([own.take(view.key), other]) for own, other in zip(view.keys, keys, strict=True)]
+        codes = key_codes(both, rows + len(ticks), ordered=False)[0]
+        times, place = np.unique(ticks, return_inverse=True)
+        several = len(times) + 1
+        changes = np.sort(codes[rows:] * several + place)
+        low, high = (
+            np.searchsorted(changes, codes[:rows][found.row] * several + np.searchsorted(times, bounds + after))
+            for bounds in (found.start, found.end)
+        )
+        there: Bools = high > low
+        return there
 
     def together(self, others: Ints, ticks: Ints) -> tuple[Ints, Bools] | None:
         """For each tick the first one that is in the same windows, and which ticks are in any; None: each by itself.
@@ -103,11 +126,6 @@ class Asked:
         first, last = self._numbers[windows]
         begin, end = np.maximum(ids.first, first), np.minimum(ids.last, last)
         return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
-
-    @cached_property
-    def _views(self) -> list[PartialsView]:
-        assert self.changed is not None
-        return views_of(self.changed)
 
 
 @dataclass(frozen=True)

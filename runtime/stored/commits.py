@@ -12,6 +12,8 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -69,6 +71,12 @@ class StoredFile:
         How large it is.
     first, last
         The ticks at which its first and its last frame start.
+    end
+        The tick at which the last one of its frames ends.
+    merged
+        The runs whose rows are in it without their names.
+    marks
+        Whether its rows only say which frames its runs have changed: no events of theirs are there any more.
     """
 
     path: str
@@ -77,6 +85,9 @@ class StoredFile:
     bytes: int
     first: int
     last: int
+    end: int
+    merged: tuple[str, ...] = ()
+    marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,17 +102,33 @@ class Commit:
         What is stored: the query, the types of its events, the version.
     runs, files
         What is in it.
+    since
+        The ticks from which on there are the outputs that were added later.
+    expired
+        The tick before which frames are no longer kept; None where all are.
     """
 
     number: int = 0
     about: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
     files: tuple[StoredFile, ...] = ()
+    since: Mapping[str, int] = field(default_factory=dict)
+    expired: int | None = None
 
     @property
     def filled(self) -> bool:
         """Whether any events have come: until then it is not for sure what their types are."""
         return any(each.events for each in self.runs)
+
+    @property
+    def parts(self) -> tuple[StoredFile, ...]:
+        """The files with partials."""
+        return tuple(each for each in self.files if not each.marks)
+
+    @property
+    def end(self) -> int | None:
+        """The tick at which the last frame ends; None where there is none."""
+        return max((each.end for each in self.parts), default=None)
 
     def has(self, run: str) -> bool:
         """Whether a run is in."""
@@ -130,7 +157,7 @@ class Commits:
             If it cannot be read, or is none that this framefold writes.
         """
         number = max(self._numbers(), default=0)
-        return self._read(number) if number else Commit()
+        return self.read(number) if number else Commit()
 
     def change(self, change: Callable[[Commit], Commit]) -> Commit:
         """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.
@@ -158,19 +185,20 @@ class Commits:
         names = (NAME.fullmatch(each.base_name) for each in found if each.type == FileType.File)
         return [int(name[1]) for name in names if name]
 
-    def _read(self, number: int) -> Commit:
-        path = self._at(FOLDER, f"{number:012}.json")
+    def read(self, number: int) -> Commit:
+        """The commit of a number."""
+        path = self._at(FOLDER, named(number))
         try:
             with self.system.open_input_stream(path) as stream:
                 found = json.loads(stream.read())
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
             raise EngineError(f"the manifest {path!r} cannot be read: {one_line(error)}") from error
         return commit_in(found, path, number)
 
     def _write(self, commit: Commit) -> bool:
         """Whether the commit is there now; another one of its number may have been first."""
         text = json.dumps(asdict(commit), indent=1).encode()
-        name = f"{commit.number:012}.json"
+        name = named(commit.number)
         path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
         self.system.create_dir(self._at(FOLDER), recursive=True)
         if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
@@ -185,14 +213,22 @@ class Commits:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.link(own, path)  # fails where there is one
+            if commit.number > 1 and not Path(self._at(FOLDER, named(commit.number - 1))).exists():
+                Path(path).unlink()  # there was one, which is gone with those before it
+                return False
             return True
         except FileExistsError:
             return False
         finally:
-            os.unlink(own)
+            Path(own).unlink(missing_ok=True)
 
     def _at(self, *parts: str) -> str:
         return "/".join((self.path.rstrip("/"), *parts))
+
+
+def named(number: int) -> str:
+    """The name of the manifest of a commit."""
+    return f"{number:012}.json"
 
 
 def commit_in(found: Any, path: str, number: int) -> Commit:
@@ -207,7 +243,16 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             )
         if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
             raise ValueError(f"about {about!r}")
+        if version < 1:
+            raise ValueError(f"version {version!r}")
+        if not isinstance(found["runs"], list) or not isinstance(found["files"], list):
+            raise ValueError("runs, or files, are no list")
+        since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
+        expired = found.get("expired")
+        expired = None if expired is None else checked_int(expired)
         runs = tuple(checked(Run, each) for each in found["runs"])
+        if any(datetime.fromisoformat(each.written).tzinfo is None for each in runs):
+            raise ValueError("a run was written at a time without a zone")
         files = tuple(map(file_of, found["files"]))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
@@ -219,7 +264,7 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
             f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
             "that ff.partials has written"
         ) from error
-    return Commit(number, about, runs, files)
+    return Commit(number, about, runs, files, since, expired)
 
 
 def checked_int(found: Any) -> int:
@@ -231,7 +276,8 @@ def checked_int(found: Any) -> int:
 
 def file_of(found: Any) -> StoredFile:
     """A file as JSON has it."""
-    file: StoredFile = checked(StoredFile, found | {"runs": tuple(found["runs"])})
+    lists = {name: tuple(found.get(name, ())) for name in ("runs", "merged")}
+    file: StoredFile = checked(StoredFile, found | lists)
     return file
 
 
@@ -242,7 +288,8 @@ def checked(kind: Any, found: Any) -> Any:
         value = getattr(made, name)
         right = {
             "str": isinstance(value, str),
-            "int": isinstance(value, int) and not isinstance(value, bool),
+            "int": isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63,
+            "bool": isinstance(value, bool),
             "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
         }[type]
         if not right:

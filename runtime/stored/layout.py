@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.fields import Plain
 from ...aggregators.states.large import fitting
 from ..columns.key_codes import one_array
 from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
+from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.bind import bind
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
+from ..streams.late_events import matched
 from ..windows.spec import Spec
 
 Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
@@ -51,10 +57,13 @@ class Layout:
         The query whose partials are stored: outputs over tumbling windows, each of which is a frame.
     events_schema
         The columns of the events that it is of, with the types that they come in.
+    since
+        The ticks from which on there are the outputs that were added later: files may lack these.
     """
 
     plan: Plan
     events_schema: pa.Schema
+    since: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -67,6 +76,7 @@ class Layout:
         frame: Spec,
         outputs: Mapping[str, Operation],
         null_time: str,
+        since: Mapping[str, int],
     ) -> Layout:
         """The layout for events of a schema; errors as :func:`bind` raises them."""
         for name in by:
@@ -79,7 +89,7 @@ class Layout:
         keys = [bound.partials_schema.field(number) for number in range(len(by))]
         states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
         own = pa.schema([events.field(name) for name in bound.columns])
-        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own)
+        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own, since)
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -96,10 +106,30 @@ class Layout:
         own = [*bounds, pa.field(RUN, pa.string(), False)]
         return pa.schema([*keys, *own, *planes])
 
-    def rows(self, partials: Partials, run: str) -> pa.Table:
-        """Merged partials as rows of a table."""
+    def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
+        """What rows of a file should be, in words, as they are not; none where some columns are right."""
+        for each in in_parquet(schema):
+            if found.column_names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
+                return f"one {each.name} ({each.type})"
+        plain = [
+            columns
+            for name, fields in self.plan.state_columns.items()
+            for key, columns in fields.items()
+            if isinstance(self.plan.states[name].fields[key], Plain)
+        ]
+        for name in {START, END, RUN, *(each for columns in plain for each in columns)} & {*schema.names}:
+            if found.column(name).null_count:
+                return f"a value in each of {name}"
+        if len(found) != rows:
+            return "as many rows"
+        if END in schema.names and (self.ends(found) <= self.starts(found)).any():
+            return f"each {END} after {START}"
+        return "an event in each" if len(schema) == len(self.schema) and (self.counts(found) < 1).any() else ""
+
+    def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
+        """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""
         table = partials.table
-        bounds = self.plan.axis.windows[0].frame_bounds(partials.frames)
+        bounds = bounds or self.plan.axis.windows[0].frame_bounds(partials.frames)
         assert bounds is not None
         columns = dict(zip((START, END), map(self.plan.times.bounds, bounds), strict=True))
         columns[RUN] = pa.array(np.full(len(table), run), pa.string())
@@ -107,14 +137,67 @@ class Layout:
         schema = self.schema
         return pa.table([columns[name] if name in columns else table.column(name) for name in schema.names], schema)
 
-    def events(self, partials: Partials) -> Ints:
-        """The number of events of each partial."""
-        counts: Ints = partials.states(self.plan.input_state("rows"))["count"]  # type: ignore[assignment]
-        return counts
-
     def starts(self, rows: pa.Table) -> Ints:
         """The first tick of the frame of each row."""
         return self._ticks(rows, START)
+
+    def ends(self, rows: pa.Table) -> Ints:
+        """The first tick after the frame of each row."""
+        return self._ticks(rows, END)
+
+    def counts(self, rows: pa.Table) -> Ints:
+        """The number of events of each row."""
+        (column,) = self.plan.state_columns[self.plan.input_state("rows")]["count"]
+        return cast(Ints, one_array(rows.column(column)).to_numpy())
+
+    def keys(self, rows: pa.Table) -> list[pa.Array]:
+        """The key columns."""
+        return [one_array(rows.column(name)) for name in self.plan.by]
+
+    def in_frame(self, rows: pa.Table, frames: pa.Table) -> Bools:
+        """Which rows have the key and the start of a frame of others."""
+        keys = [list(both) for both in zip(self.keys(rows), self.keys(frames), strict=True)]
+        return matched(keys, self.starts(rows), self.starts(frames))
+
+    def by_length(self, rows: pa.Table) -> Iterator[tuple[int, Partials]]:
+        """Rows as merged partials, those of frames of one length after another, by the ticks at which these start."""
+        starts, ends = self.starts(rows), self.ends(rows)
+        for length in np.unique(ends - starts).tolist():
+            mine = np.flatnonzero(ends - starts == length)
+            yield length, merge(self._in_frames(rows.take(pa.array(mine)), self.plan, starts[mine], starts[mine]))
+
+    def merged(self, rows: pa.Table, run: str) -> pa.Table:
+        """Rows with one for each key and frame."""
+        parts = (self.rows(each, run, (each.frames, each.frames + length)) for length, each in self.by_length(rows))
+        return pa.concat_tables([rows[:0], *parts])
+
+    def changed(self, rows: pa.Table, plan: Plan) -> tuple[list[pa.Array], Ints]:
+        """The keys of rows, as partials of a query have them, and the ticks at which their frames start."""
+        types = [plan.partials_schema.field(name).type for name in plan.keys]
+        return list(map(fitting, self.keys(rows), types)), self.starts(rows)
+
+    def is_bound(self, tick: int) -> bool:
+        """Whether a frame starts at a tick."""
+        before, after = self.plan.axis.frames(np.array([tick - 1, tick]), None)[0]
+        return bool(before != after)
+
+    def begin(self, tick: int) -> int:
+        """The start of the frame that a tick is in."""
+        bounds = self.plan.axis.windows[0].frame_bounds(self.plan.axis.frames(np.array([tick]), None)[0])
+        assert bounds is not None
+        return int(bounds[0][0])
+
+    def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
+        added = [self.plan.state_columns[name] for name in self.since if name in self.plan.outputs]
+        columns = [each for fields in added for planes in fields.values() for each in planes]
+        if not (missing := [name for name in columns if name in names and name not in rows.column_names]):
+            return rows
+        keys = [pa.nulls(len(rows), self.plan.partials_schema.field(name).type) for name in self.plan.keys]
+        none = Partials.without_events(self.plan, keys, np.zeros(len(rows), np.int64)).table
+        for name in missing:
+            rows = rows.append_column(self.schema.field(name), none.column(name))
+        return rows
 
     def _ticks(self, rows: pa.Table, name: str) -> Ints:
         return self.plan.times.ticks(one_array(rows.column(name)))
@@ -156,35 +239,42 @@ class Layout:
             frames, inside = plan.axis.frames(found[0], None)[0], found[1]
         lengths = np.diff(runs, append=len(starts))
         frames, inside = np.repeat(frames, lengths), None if inside is None else np.repeat(inside, lengths)
+        partials = self._in_frames(rows, plan, frames, starts)
+        if inside is not None and not inside.all():
+            return Partials(plan, partials.table.filter(pa.array(inside)))
+        return partials
+
+    def _in_frames(self, rows: pa.Table, plan: Plan, frames: Ints, starts: Ints) -> Partials:
+        """Rows as partials of a query in frames of its own."""
         own = {column: rows.column(name) for column, name in zip(plan.keys, self.plan.by, strict=True)}
         # Those of one frame are combined in the order of their times, as events are.
         own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
         own |= {column: rows.column(name) for column, name in self._stored(plan).items()}
         own |= {column: pa.array(starts) for column in plan.partials_schema.names if column not in own}
         schema = plan.partials_schema
-        table = pa.Table.from_arrays([fitting(own[field.name], field.type) for field in schema], schema=schema)
-        if inside is not None and not inside.all():
-            table = table.filter(pa.array(inside))
+        table = pa.Table.from_arrays([fitting(own[each.name], each.type) for each in schema], schema=schema)
         return Partials(plan, table)
 
     def _stored(self, plan: Plan) -> dict[str, str]:
         """The column of a table that is each of a query's planes, but for first ticks where any of a frame will do."""
         stored = self.plan
         named = {
-            (name, field, plane): column
+            (name, key, plane): column
             for name, fields in stored.state_columns.items()
-            for field, columns in fields.items()
-            for plane, column in zip(stored.states[name].fields[field].planes, columns, strict=True)
+            for key, columns in fields.items()
+            for plane, column in zip(stored.states[name].fields[key].planes, columns, strict=True)
         }
         found = {}
-        any_will_do = not any("first" in each.window_inputs for each in plan.axis.windows)
+        any_will_do = tuple(plan.window_inputs) != KEPT and not any(
+            "first" in each.window_inputs for each in plan.axis.windows
+        )
         for name, fields in plan.state_columns.items():
             of = self._state_of(plan, name)
             if any_will_do and of == stored.input_state("first"):
                 continue
-            for field, columns in fields.items():
-                for plane, column in zip(plan.states[name].fields[field].planes, columns, strict=True):
-                    found[column] = named[of, field, plane]
+            for key, columns in fields.items():
+                for plane, column in zip(plan.states[name].fields[key].planes, columns, strict=True):
+                    found[column] = named[of, key, plane]
         return found
 
     def _state_of(self, plan: Plan, name: str) -> str:
@@ -198,6 +288,14 @@ class Layout:
                     )
                 return self.plan.input_state(own)
         return name
+
+
+@lru_cache
+def in_parquet(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file that a table of some columns is written to: some types have other names there."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return pq.read_schema(pa.BufferReader(sink.getvalue()))
 
 
 def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:

@@ -6,9 +6,9 @@ import base64
 import datetime
 import itertools
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.arrays import Ints
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text
 from ..columns.field_types import CATEGORIES
-from ..columns.key_codes import one_array
+from ..columns.key_codes import key_codes, one_array
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
@@ -31,7 +31,7 @@ from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
 from .commits import VERSION, Commit, Commits, Run, StoredFile
-from .layout import START, Layout
+from .layout import END, START, Layout
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,17 @@ class Table:
         system, (place,) = Files((path,)).places
         return cls(Commits(system, place))
 
-    def append(self, layout: Layout, merged: Partials, run: str) -> Run:
+    def append(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Run:
         """Add the partials of a run; see :meth:`commit`."""
-        return self.commit(layout, list(self.write(layout, merged, run)), run)
+        return self.commit(layout, list(self.write(layout, merged, run, within)), run, within)
 
-    def commit(self, layout: Layout, written: Sequence[Written], run: str) -> Run:
+    def commit(self, layout: Layout, written: Sequence[Written], run: str, within: Span | None = None) -> Run:
         """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
+
+        Parameters
+        ----------
+        within
+            The frames that they are instead of: between two ticks. None: they are added.
 
         Raises
         ------
@@ -67,50 +72,140 @@ class Table:
             If the order of events counts, and the run has events of frames that are there.
         """
         files = tuple(file for file, _ in written)
-        rows, size = sum(each.rows for each in files), sum(each.bytes for each in files)
         events = sum(count for _, count in written)
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        new = Run(run, events, rows, size, now)
 
-        def added(before: Commit) -> Commit:
+        def added(before: Commit, more: list[StoredFile]) -> Commit:
             if before.has(run):
                 return before
+            more += files
             said = about(layout) if files or not before.number else before.about
-            if files:
-                check_fits(before, layout)
+            there = before.files if within is None else self._outside(layout, before, files, run, within, more)
             if layout.plan.ordered:
-                self._require_new_frames(layout, before.files, files)
-            return replace(before, about=said, runs=(*before.runs, new), files=(*before.files, *files))
+                self._require_new_frames(layout, there, files)
+            since = before.since if within is None else reaching(before.since, within)
+            runs = (*before.runs, run_of(run, events, files))
+            return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
 
-        after = self.commits.change(added)
+        after = self.change(layout if files else None, added)
         (found,) = (each for each in after.runs if each.run == run)
-        if found is not new:  # another process was first
-            self.remove(files)
         return found
 
+    def change(self, layout: Layout | None, make: Callable[[Commit, list[StoredFile]], Commit]) -> Commit:
+        """Commit a change as a whole: what ``make`` gives for the last commit, and for a list of the files it writes.
+
+        Those that are not in the commit in the end go. EngineError where the table is of another query than a layout.
+        """
+        written: list[StoredFile] = []
+
+        def made(before: Commit) -> Commit:
+            if layout is not None:
+                check_fits(before, layout)
+            return make(before, written)
+
+        after = self.commits.change(made)
+        for each in {*written} - {*after.files}:
+            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+        return after
+
+    def rewritten(
+        self,
+        layout: Layout,
+        files: Iterable[StoredFile],
+        kept: Callable[[pa.Table], Bools],
+        written: list[StoredFile],
+    ) -> list[StoredFile]:
+        """Files with the rows that are kept: those that lose any are written anew, and put into a list."""
+        found = []
+        for each in files:
+            rows = self.read(layout, [each])
+            mask = kept(rows)
+            if mask.all():
+                found.append(each)
+                continue
+            left = rows.filter(pa.array(mask))
+            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, each.marks)]
+            written += new
+            found += new
+        return found
+
+    def _outside(
+        self,
+        layout: Layout,
+        before: Commit,
+        new: Sequence[StoredFile],
+        run: str,
+        within: Span,
+        written: list[StoredFile],
+    ) -> tuple[StoredFile, ...]:
+        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
+        first, until = within
+
+        def kept(rows: pa.Table) -> Bools:
+            starts, ends = layout.starts(rows), layout.ends(rows)
+            for tick in within:
+                cut = np.flatnonzero((starts < tick) & (ends > tick))
+                if len(cut):
+                    word = layout.plan.times.word
+                    begin, end = word(int(starts[cut[0]])), word(int(ends[cut[0]]))
+                    raise QueryError(
+                        f"{word(tick)} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                    )
+            return (starts < first) | (starts >= until)
+
+        touched = [each for each in before.files if each.first < until and each.end > first]
+        there = [each for each in before.files if each not in touched]
+        gone = self.read(layout, [each for each in touched if not each.marks])
+        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, self.read(layout, new))))
+        marks = self.marked(layout, gone, run, written)
+        return (*there, *self.rewritten(layout, touched, kept, written), *marks)
+
+    def marked(self, layout: Layout, gone: pa.Table, run: str, written: list[StoredFile]) -> list[StoredFile]:
+        """Files that say that a run has changed the frames of rows that are gone."""
+        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), marks=True)]
+        written += marks
+        return marks
+
     def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
-        """QueryError where files have a key and frame that others have, too."""
-        first, last = min((each.first for each in new), default=0), max((each.last for each in new), default=-1)
-        columns = [*layout.plan.by, START]
-        some = self.read(layout, [each for each in there if each.first <= last and each.last >= first], columns)
-        own = self.read(layout, new, columns)
-        keys = [[one_array(of.column(name)) for of in (own, some)] for name in layout.plan.by]
-        again = np.flatnonzero(matched(keys, layout.starts(own), layout.starts(some)))
-        if len(again):
+        """QueryError where files have a key and a frame within one that others have."""
+        first, last = min((each.first for each in new), default=0), max((each.end for each in new), default=0)
+        columns = [*layout.plan.by, START, END]
+        some = [each for each in there if each.first < last and each.end > first and not each.marks]
+        own, other = self.read(layout, new, columns), self.read(layout, some, columns)
+        keys = [pa.concat_arrays(both) for both in zip(layout.keys(own), layout.keys(other), strict=True)]
+        codes = key_codes(keys, len(own) + len(other), ordered=False)[0]
+        starts, ends = (np.concatenate([of(own), of(other)]) for of in (layout.starts, layout.ends))
+        order = np.lexsort([starts, codes])
+        # Frames of a key are one inside the other, or apart.
+        both = np.flatnonzero((np.diff(codes[order]) == 0) & (starts[order][1:] < ends[order][:-1]))
+        if len(both):
             ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
             raise QueryError(
-                f"the run has events of {len(again)} frames that are there, the first from "
-                f"{own.column(START)[int(again[0])]} on, and the order of events counts for {ordered!r}; expected a "
-                "run whose frames are all new"
+                f"the run has events of {len(both)} frames that are there, the first from "
+                f"{layout.plan.times.word(int(starts[order][both[0]]))} on, and the order of events counts for "
+                f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
             )
 
-    def write(self, layout: Layout, merged: Partials, run: str) -> Iterator[Written]:
-        """Write merged partials as files of a day each, which are in the table once they are committed."""
-        rows, events = layout.rows(merged, run), layout.events(merged)
-        days, starts = layout.days(rows), layout.starts(rows)
-        coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
+    def write(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Iterator[Written]:
+        """Write merged partials, those between two ticks, as files of a day each, which are not in the table yet."""
+        rows = layout.rows(merged, run)
+        if within is not None:
+            starts = layout.starts(rows)
+            rows = rows.filter(pa.array((starts >= within[0]) & (starts < within[1])))
+        yield from self.write_rows(layout, rows, (run,))
+
+    def write_rows(
+        self,
+        layout: Layout,
+        rows: pa.Table,
+        runs: tuple[str, ...],
+        merged: tuple[str, ...] = (),
+        marks: bool = False,
+    ) -> Iterator[Written]:
+        """Write rows as files of a day each."""
         if not len(rows):
             return
+        coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
+        days, starts, ends, counts = layout.days(rows), layout.starts(rows), layout.ends(rows), layout.counts(rows)
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
@@ -120,14 +215,15 @@ class Table:
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
             pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
-            first, last = edges(starts[mine])
-            yield StoredFile(path, (run,), len(some), size, int(first), int(last)), int(events[mine].sum())
+            (first, last), end = edges(starts[mine]), int(ends[mine].max())
+            file = StoredFile(path, runs, len(some), size, int(first), int(last), end, merged, marks)
+            yield file, int(counts[mine].sum())
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of files; EngineError where they are not what the table says."""
         names = layout.schema.names if columns is None else list(columns)
         schema = pa.schema([layout.schema.field(name) for name in names])
-        return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, schema), list(files))])
+        return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
 
     def partials(
         self,
@@ -144,28 +240,31 @@ class Table:
         together = None if asked is None else partial(asked.together, firsts)
 
         def merged(part: Sequence[StoredFile]) -> Partials:
-            rows = pa.concat_tables([schema.empty_table(), *(self._read(schema, each, keys) for each in part)])
+            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each, keys) for each in part)])
             return merge(layout.partials(rows.combine_chunks(), plan, together)).unmerged()
 
         # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
         parts = [files] if plan.ordered or not plan.only_library_code else in_parts(files, PART_ROWS)
         return merge([Partials.none(plan), *at_once(merged, parts)])
 
-    def _read(self, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
-        """The columns of a schema of a file; the rows of some keys, if these are given."""
+    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
+        """The columns of a schema of a file, of all keys or some; EngineError where the table says otherwise."""
         place, names = f"{self.commits.path}/{file.path}", schema.names
         try:
             opened = pq.ParquetFile(place, filesystem=self.commits.system)
+            there = [name for name in names if name in opened.schema_arrow.names]
             groups = range(opened.num_row_groups) if keys is None else groups_of(opened.metadata, keys)
-            found = opened.read_row_groups(groups, columns=names, use_threads=False).select(names)
+            found = opened.read_row_groups(groups, columns=there, use_threads=False)
         except (pa.ArrowException, OSError, KeyError) as error:
             raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
-        if found.schema.types != in_parquet(schema).types or opened.metadata.num_rows != file.rows:
+        found = layout.completed(found, names)
+        rows = opened.metadata.num_rows
+        if wrong := layout.wrong(found, schema, len(found) + file.rows - rows):
+            kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
             raise EngineError(
-                f"the stored partials {place!r} are {opened.metadata.num_rows} rows of {found.schema.to_string()}; "
-                f"expected {file.rows} of {schema.to_string()}"
+                f"the stored partials {place!r} are {rows} rows of {kinds}; expected {file.rows} rows with {wrong}"
             )
-        found = found.cast(schema)
+        found = found.select(names).cast(schema)
         if keys is None or not len(found):
             return found
         pairs = [[one_array(of.column(name)) for of in (found, keys)] for name in keys.column_names]
@@ -185,10 +284,17 @@ class Table:
             some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
         return [each for each, kept in zip(files, some, strict=True) if kept]
 
-    def remove(self, files: Iterable[StoredFile]) -> None:
-        """Delete files that no commit names."""
-        for each in files:
-            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+
+def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
+    """What a run has brought, as of now."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    return Run(run, events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
+
+
+def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
+    """From when on there are outputs, once frames between two ticks have been replaced by some that have them all."""
+    first, until = within
+    return {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
 
 
 def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
@@ -216,16 +322,11 @@ def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
     ]
 
 
-@lru_cache
-def in_parquet(schema: pa.Schema) -> pa.Schema:
-    """The columns of a file that a table of some columns is written to: some types have other names there."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), sink)
-    return pq.read_schema(pa.BufferReader(sink.getvalue()))
-
-
 Written = tuple[StoredFile, int]
 """A file, and the number of the events that it has."""
+
+Span = tuple[int, int]
+"""The first tick of some frames, and the first one after them."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FORMAT: dict[str, Any] = {"compression": "lz4"}
@@ -253,7 +354,8 @@ def query_of(layout: Layout) -> dict[str, Any]:
     """What is stored, as text; with the categories that codes are of."""
     types = {field.name: field.type for field in layout.plan.events_schema}
     coded = {name: type.values.to_pylist() for name, type in types.items() if isinstance(type, Categories)}
-    return fingerprint(layout.plan) | ({"categories": coded} if coded else {})
+    ties = list(layout.plan.ties)
+    return fingerprint(layout.plan) | ({"ties": ties} if ties else {}) | ({"categories": coded} if coded else {})
 
 
 def schema_of(commit: Commit) -> pa.Schema:
@@ -281,7 +383,7 @@ def check_fits(commit: Commit, layout: Layout) -> None:
     if not commit.filled:
         return
     there, asked = commit.about["query"], query_of(layout)
-    other = [name for name in asked if there.get(name) != asked[name]]
+    other = [name for name in {**asked, **there} if there.get(name) != asked.get(name)]
     if other:
-        differs = "; ".join(f"{name} {there.get(name)!r} became {asked[name]!r}" for name in other)
+        differs = "; ".join(f"{name} {there.get(name)!r} became {asked.get(name)!r}" for name in other)
         raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")

@@ -207,7 +207,7 @@ def test_engines_read_what_the_other_has_written(spark: Any, tmp_path: Path) -> 
         "n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x"), "d": ff.CountDistinct("x"), "q": ff.Quantile("x", 0.9),
         "f": ff.First("x"), "top": ff.TopN("x", 2), "doubled": ff.Max(ff.expr("x * 2")),
     }  # fmt: skip
-    windows = [ff.sliding(60, every=20), ff.cumulating(20, 100)]
+    windows = [ff.sliding(60, every=20), ff.cumulating(100, every=20)]
     runs = [
         pa.table(dict(zip("tkx", zip(*(row for row in rows if row[0] // 20 % 3 == run), strict=True), strict=True)))
         for run in (2, 0, 1)
