@@ -18,14 +18,14 @@ from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import Engine, engine_for
 from .events import windows_in
-from .runtime.columns.ticks import Duration, Instant
+from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
-from .runtime.stored.asked import Asked
+from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
@@ -453,6 +453,40 @@ class StoredWindows:
         merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
 
+    def lookup(self, keys: Any, *names: str, at: Instant | None = None) -> pa.Table:
+        """The windows of some keys that end at a time, or else are at that time, read by this process.
+
+        Parameters
+        ----------
+        keys
+            A table with the key columns; or a list, of values of the one key column, or of tuples of several.
+        *names
+            Some outputs; all where none is named.
+        at
+            A time; now, by the clock, where None. Of each kind of windows the first one that ends then or later.
+
+        Returns
+        -------
+        One row a key and window, as :meth:`aggregate` gives, of the keys with events in it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("taps", time="t", by="k", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130], "k": ["a", "b", "a"]}), run="monday")
+        >>> hours.window(ff.sliding(180, every=60)).lookup(["a"], at=180)["n"].to_pylist()
+        [2]
+        """
+        of, began = self.of, clock.monotonic()
+        commit, layout = of._there(trusted=False)
+        plan = self._bound(layout, names)
+        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
+        tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
+        asked = EndingFirst(plan, since=since, expired=commit.expired, at=tick)
+        files = of.table.needed(plan, commit.parts, asked)
+        merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
+        return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
+
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
         times = plan.times
         since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
@@ -498,6 +532,15 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
+def clock_of(times: TimeColumn) -> Instant:
+    """The time by the clock, as a column has times: in UTC where these have no zone."""
+    if pa.types.is_integer(times.type):
+        raise QueryError("lookup() is given no at=, and times are integers, which no clock has; expected at=")
+    if pa.types.is_date(times.type):
+        return now().date()
+    return now() if times.type.tz is not None else now().replace(tzinfo=None)
+
+
 def written_since(since: Any) -> datetime.datetime:
     """An instant of writing; QueryError where it is none."""
     try:
@@ -511,14 +554,14 @@ def keys_in(keys: Any, layout: Layout) -> pa.Table:
     """Keys as a table of the key columns; QueryError where they are none."""
     by, schema = layout.plan.by, layout.schema
     if not by:
-        raise QueryError("the stored partials have no keys, so that none can be forgotten; expected by=")
+        raise QueryError("the stored partials have no keys, and some are given; expected by= in ff.partials")
     types = pa.schema([schema.field(name) for name in by])
     try:
         if isinstance(keys, (list, tuple, set)):
             rows = [each if len(by) > 1 else (each,) for each in keys]
             return pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
         return engine_for(keys).source.batches(list(by)).read_all().select(by).cast(types)
-    except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError) as error:
+    except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError, QueryError) as error:
         expected = ", ".join(f"{each.name}: {each.type}" for each in types)
         raise QueryError(
             f"keys are {shown(keys)}; expected values of {expected}, or a table with these columns"

@@ -128,6 +128,35 @@ class Asked:
         return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
 
 
+@dataclass(frozen=True)
+class EndingFirst(Asked):
+    """Of each kind of windows the first one that ends at a tick or later: the one that it is in, or that ends there.
+
+    Parameters
+    ----------
+    at
+        The tick.
+    """
+
+    at: int = 0
+
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        """See ``Wanted``.
+
+        Raises
+        ------
+        QueryError
+            If windows have no such numbers, or depend on more than their rows.
+        """
+        if not isinstance(windows, NumberedWindows) or not windows.chunkable or windows.emits_empty:
+            raise QueryError(
+                f"lookup() is asked for {windows.named}; expected windows along the time line that are given whatever "
+                "the events before them, such as ff.sliding('7 days', every='1 day')"
+            )
+        number = windows.closed_by(self.at - windows.closes_at_end) + 1
+        return number, number
+
+
 def view_of(windows: Windows, ticks: Ints) -> PartialsView:
     """Ticks as partials, each of a key of its own."""
     return PartialsView(windows.frames(ticks, None)[0], np.arange(len(ticks)))

@@ -14,10 +14,10 @@ from pyspark.sql import types as t
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
-from ...runtime.results.finish import Wanted
+from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, file_of
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Span, Table
+from ...runtime.stored.table import Span, Table, in_parts
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
@@ -28,7 +28,7 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from ..session.staging import stage
-from .stored_source import StoredRows, StoredSource, in_parts
+from .stored_source import TASK_ROWS, StoredRows, StoredSource
 
 DRIVER_PARTIALS = Options.max_driver_partials
 """The most partials that the driver writes."""
@@ -38,15 +38,15 @@ WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("ev
 
 
 def results(
-    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, wanted: Wanted | None
+    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None
 ) -> DataFrame:
     """The results of a plan over the rows of some files, sorted by key and window."""
     with stopped_named():
         check_result(spark, plan)
         decision = decide(plan, Options())
         job = job_of(plan)
-        job = replace(job, blocks=decision.blocks if wanted is None else None, wanted=wanted).trusting()
-        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files)))
+        job = replace(job, blocks=decision.blocks if asked is None else None, wanted=asked).trusting()
+        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files, TASK_ROWS), asked))
         with reraise(spark, lambda: spark.range(0).toDF(plan.time), plan):
             return driver.run(spark, source, job, replace(decision, sort=None))
 
