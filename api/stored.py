@@ -7,7 +7,7 @@ import os
 import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,8 +16,7 @@ from .aggregators.contract.column_expressions import without_expressions
 from .aggregators.contract.operation import Operation
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
-from .engines import Engine, engine_for
-from .events import windows_in
+from .engines import Engine, engine_for, in_arrow
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
@@ -25,6 +24,7 @@ from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
+from .runtime.sources.arrow import Source
 from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
@@ -183,13 +183,13 @@ class StoredPartials:
         """
         commit, layout = self._there()
         engine = self._engine(events)
-        self._layout(known(engine.schema(self._columns), commit), commit)
-        if not isinstance(engine, LocalEngine):
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        if isinstance(engine, LocalEngine):
+            part = self._partials(engine, layout)
+        else:
             from .spark.stored.engine import all_partials
 
-            part = all_partials(engine, layout)
-        else:
-            part = self._partials(engine, layout)
+            part = all_partials(cast(Any, engine), layout)
         return delete(self.table, layout, part, named_run(run))
 
     def forget(self, keys: Any) -> list[str]:
@@ -242,7 +242,7 @@ class StoredPartials:
         [2, 2]
         """
         commit, layout = self._there()
-        spec = frame if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)  # type: ignore[call-arg]
+        spec = frame if isinstance(frame, Spec) else replace(cast(Any, self.frame), size=frame, every=frame)
         coarsen(self.table, layout, replace(self, frame=spec)._layout(schema_of(commit), commit), older)
 
     def expire(self, older: Duration) -> None:
@@ -338,7 +338,7 @@ class StoredPartials:
             known = [each.run for each in commit.runs]
             if run not in known:
                 raise QueryError(f"run is {run!r}, which is not in; {nearest(str(run), known)}")
-            names = (str(run),)
+            names: tuple[str, ...] = (str(run),)
         else:
             first = written_since(since)
             names = tuple(each.run for each in commit.runs if datetime.datetime.fromisoformat(each.written) >= first)
@@ -374,11 +374,11 @@ class StoredPartials:
         engine = self._engine(events)
         layout = self._layout(known(engine.schema(self._columns), commit), commit)
         check_fits(commit, layout)
-        if not isinstance(engine, LocalEngine):
-            from .spark.stored.engine import append
+        if isinstance(engine, LocalEngine):
+            return self.table.append(layout, self._partials(engine, layout), run, within)
+        from .spark.stored.engine import append
 
-            return append(engine, self.table, layout, run, within)
-        return self.table.append(layout, self._partials(engine, layout), run, within)
+        return append(cast(Any, engine), self.table, layout, run, within)
 
     def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
         """The merged partials of events."""
@@ -560,7 +560,7 @@ def keys_in(keys: Any, layout: Layout) -> pa.Table:
         if isinstance(keys, (list, tuple, set)):
             rows = [each if len(by) > 1 else (each,) for each in keys]
             return pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
-        return engine_for(keys).source.batches(list(by)).read_all().select(by).cast(types)
+        return Source(in_arrow(keys, by)).batches(list(by)).read_all().select(by).cast(types)
     except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError, QueryError) as error:
         expected = ", ".join(f"{each.name}: {each.type}" for each in types)
         raise QueryError(
@@ -572,7 +572,7 @@ def outputs_of(outputs: Mapping[str, Operation]) -> tuple[dict[str, Operation], 
     """Outputs of columns, and the expressions of some of these; QueryError where one is no operation."""
     for name, output in outputs.items():
         require_output(name, output)
-        if windows_in((), {name: output}):
+        if any(output.windows_of_parts()):
             raise QueryError(
                 f"{name} is {output}, over windows of its own; expected it without .over(...), and .window(...) of "
                 "what is stored"

@@ -107,7 +107,7 @@ class Asked:
             return None
         unique, inverse = np.unique(np.concatenate([ticks, others]), return_inverse=True)
         kinds = [(each, each.window_ids(view_of(each, unique))) for each in self._numbers]
-        ids = [self._ids(windows, found) for windows, found in kinds]
+        ids = [self._ids(windows, found) for windows, found in kinds if found is not None]
         first = np.maximum.accumulate(np.where(differs(*itertools.chain(*ids)), np.arange(len(unique)), 0))
         inside: Bools = np.logical_or.reduce([each.first <= each.last for each in ids])
         return unique[first][inverse[: len(ticks)]], inside[inverse[: len(ticks)]]

@@ -53,8 +53,7 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
                 f"{times.word(until)}; {refresh}"
             )
         files = [each for each in before.files if each not in touched]
-        for each in touched:
-            files += table.rewritten(layout, [each], lambda _, each=each: ~found[each], written)
+        files += table.rewritten(layout, touched, lambda stored: ~layout.in_frame(stored, rows), written)
         some = layout.counts(left) > 0
         new = [file for file, _ in table.write_rows(layout, left.filter(pa.array(some)), (run,), names(touched))]
         written += new

@@ -22,13 +22,13 @@ from ..columns.key_codes import one_array
 from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
+from ..frames.windows import WindowSpec
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.bind import bind
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
-from ..windows.spec import Spec
 
 Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
 
@@ -73,7 +73,7 @@ class Layout:
         time: str,
         by: Sequence[str],
         ties: Sequence[str],
-        frame: Spec,
+        frame: WindowSpec,
         outputs: Mapping[str, Operation],
         null_time: str,
         since: Mapping[str, int],
