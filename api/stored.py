@@ -153,18 +153,18 @@ class StoredPartials:
         [{'window': {'start': 0, 'end': 180}, 'n': 3, 'top': 9}]
         """
         _, layout = self._there()
-        ticks = layout.plan.times.instant(since, "since"), layout.plan.times.instant(until, "until")
-        for name, tick in zip(("since", "until"), ticks, strict=True):
+        given = {"since": since, "until": until}
+        ticks = [layout.plan.times.instant(each, name) + layout.after for name, each in given.items()]
+        for name, tick in zip(given, ticks, strict=True):
             if not layout.is_bound(tick):
-                word = layout.plan.times.word
                 raise QueryError(
-                    f"{name} is {word(tick)}, inside of a stored frame; expected its start, {word(layout.begin(tick))}"
-                    ", or its end"
+                    f"{name} is {layout.word(tick)}, inside of a stored frame; expected its start, "
+                    f"{layout.word(layout.begin(tick))}, or its end"
                 )
         if ticks[0] >= ticks[1]:
             raise QueryError(f"since is {since!r} and until is {until!r}; expected since before until")
         name = f"refresh of {since} to {until} at {now().isoformat()}" if run is None else named_run(run)
-        return self._write(events, name, ticks)
+        return self._write(events, name, (ticks[0], ticks[1]))
 
     def delete(self, events: Any, *, run: str) -> Run:
         """Take events out of what is stored, all or none; nothing where a run of this name is in.

@@ -22,6 +22,7 @@ from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
 from ..plan.plan import Plan
 from ..streams.given_windows import FIRST, LAST_NUMBER
+from .layout import after_start
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Asked:
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         """See ``Wanted``."""
         wanted = (found.end > self.after) & (found.end <= self.until)
-        after = getattr(windows, "closed", "left") in ("right", "neither")
+        after = after_start(windows)
         if self.changed is not None:
             wanted &= self._changes(found, view, after)
         begins = found.start + after
@@ -75,13 +76,13 @@ class Asked:
             if (early := wanted & (begins < tick)).any():
                 word, first, last = self.plan.times.word, found.start[early].min(), found.end[early].max()
                 raise QueryError(
-                    f"{name!r} is stored from {word(tick)} on, and {windows.named} are asked for that reach further "
-                    f"back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), other "
-                    "outputs, or .refresh(...) from there on"
+                    f"{name!r} is stored from {word(tick - after)} on, and {windows.named} are asked for that reach "
+                    f"further back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), "
+                    "other outputs, or .refresh(...) from there on"
                 )
         return np.flatnonzero(wanted)
 
-    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: bool) -> Bools:
+    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: int) -> Bools:
         """Which windows have a frame that has changed, whether there is anything in it now or not."""
         assert self.changed is not None
         keys, ticks = self.changed

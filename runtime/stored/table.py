@@ -145,10 +145,9 @@ class Table:
             for tick in within:
                 cut = np.flatnonzero((starts < tick) & (ends > tick))
                 if len(cut):
-                    word = layout.plan.times.word
-                    begin, end = word(int(starts[cut[0]])), word(int(ends[cut[0]]))
+                    begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
                     raise QueryError(
-                        f"{word(tick)} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                        f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
                     )
             return (starts < first) | (starts >= until)
 
@@ -181,7 +180,7 @@ class Table:
             ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
             raise QueryError(
                 f"the run has events of {len(both)} frames that are there, the first from "
-                f"{layout.plan.times.word(int(starts[order][both[0]]))} on, and the order of events counts for "
+                f"{layout.word(int(starts[order][both[0]]))} on, and the order of events counts for "
                 f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
             )
 
