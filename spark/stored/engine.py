@@ -30,6 +30,9 @@ from ..session.errors import reraise, stopped_named
 from ..session.staging import stage
 from .stored_source import TASK_ROWS, StoredRows, StoredSource
 
+DRIVER_PARTIALS = Options.max_driver_partials
+"""The most partials that the driver writes."""
+
 WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("events", t.LongType())])
 """What a task has written."""
 
@@ -56,7 +59,7 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
     df = engine.df
     with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
         job = job_of(layout.plan).trusting()
-        source, decision = engine.partials(job, Options())
+        source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
         try:
             partials = driver.collected(source, decision)
             if partials is not None:
