@@ -74,7 +74,10 @@ def test_upkeep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["window", "none", "--window", "1 day"], "'none' has no partials of the command line; expected framefold part"),
+        (
+            ["window", "none", "--window", "1 day"],
+            "'none' has no partials of the command line; expected",
+        ),
         (["window", "kept", "--window", "90 minutes"], "cut the stored frame"),
         (["window", "kept", "--window", "1 day", "--output", "m"], "aggregate() is asked for 'm'"),
         (["changed", "kept", "--window", "1 day", "--run", "third"], "'third'"),
