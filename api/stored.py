@@ -137,6 +137,36 @@ class StoredPartials:
         """
         return self._write(events, named_run(run), None)
 
+    def append_stream(self, stream: Any, *, checkpoint: str | os.PathLike[str], **trigger: Any) -> Any:
+        """Add each micro-batch of a stream as a run, once; gives Spark's ``StreamingQuery``, which has been started.
+
+        The run of a micro-batch is named by the id of the query and its number. Started again with the same
+        checkpoint, the query goes on where it was. Where the order of events counts, the frames of a micro-batch must
+        all be new, or the query fails.
+
+        Parameters
+        ----------
+        stream
+            A streaming DataFrame. It needs no watermark: late events are partials like others.
+        checkpoint
+            A folder, or its address, of the query's own.
+        **trigger
+            As Spark's ``trigger`` has it, such as ``availableNow=True`` or ``processingTime="1 minute"``.
+        """
+        if not getattr(stream, "isStreaming", False):
+            raise QueryError(
+                f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
+            )
+        commit, engine = self.table.commits.latest(), self._engine(stream)
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        from .spark.streams.at_rest import append_stream
+
+        def append(batch: Any, run: str) -> None:
+            here.append(batch, run=run)
+
+        here = replace(self, spark=None)
+        return append_stream(stream, append, checkpoint, trigger)
+
     def refresh(self, events: Any, *, since: Instant, until: Instant, run: str | None = None) -> Run:
         """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
 

@@ -117,7 +117,7 @@ def side_by_side(found: pa.Table, sizes: list[int]) -> pa.Table:
     columns = {}
     for at in sizes:
         some = found.filter(pa.array(days == at))
-        columns |= {f"{name}_{at}": some[name] for name in OUTPUTS} | {"k": some["k"]}
+        columns |= {f"{name}_{at}d": some[name] for name in OUTPUTS} | {"k": some["k"]}
     return pa.table(columns)
 
 
@@ -147,8 +147,8 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
         end, columns = end_of(day).value, []
         for each in size.sizes:
             inside = f"filter (where part >= {size.days - each})"
-            columns += [f"sum(n) {inside} as n_{each}", f"sum(spent) {inside} as spent_{each}"]
-            columns.append(f"max(top) {inside} as top_{each}")
+            columns += [f"sum(n) {inside} as n_{each}d", f"sum(spent) {inside} as spent_{each}d"]
+            columns.append(f"max(top) {inside} as top_{each}d")
         part = "case " + " ".join(
             f"when t >= make_timestamp({end - each * DAY}) then {size.days - each}" for each in reversed(size.sizes)
         )
@@ -171,7 +171,7 @@ def require_equal(found: dict[str, pa.Table], sizes: list[int]) -> None:
     first, *others = found
     mine = side_by_side(found[first], sizes)
     for peer in others:
-        for name in [f"{output}_{each}" for output in OUTPUTS for each in sizes]:
+        for name in [f"{output}_{each}d" for output in OUTPUTS for each in sizes]:
             one, other = (np.asarray(each[name].combine_chunks().cast(pa.float64())) for each in (mine, found[peer]))
             if len(one) != len(other) or not np.allclose(one, other, rtol=1e-12, atol=0):
                 sys.exit(f"partials: {peer} differs from {first} in {name}")
