@@ -110,13 +110,13 @@ class Layout:
         for each in in_parquet(schema):
             if found.column_names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
                 return f"one {each.name} ({each.type})"
-        plain = [
+        numbers = [
             columns
             for name, fields in self.plan.state_columns.items()
             for key, columns in fields.items()
-            if isinstance(self.plan.states[name].fields[key], Plain)
+            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
         ]
-        for name in {START, END, RUN, *(each for columns in plain for each in columns)} & {*schema.names}:
+        for name in {START, END, RUN, *(each for columns in numbers for each in columns)} & {*schema.names}:
             if found.column(name).null_count:
                 return f"a value in each of {name}"
         if len(found) != rows:
