@@ -372,11 +372,7 @@ class StoredPartials:
         else:
             first = written_since(since)
             names = tuple(each.run for each in commit.runs if datetime.datetime.fromisoformat(each.written) >= first)
-        if merged := [name for each in commit.files for name in each.merged if name in names]:
-            raise QueryError(
-                f"the run {merged[0]!r} was merged with others, by compact, coarsen or delete, and what it changed is "
-                "not known any more; expected a later run, or .ending(...) for the windows of some time"
-            )
+        require_apart(commit, names)
         return replace(self, changed_by=names)
 
     def runs(self) -> pa.Table:
@@ -526,6 +522,7 @@ class StoredWindows:
         if self.until is not None:
             asked = replace(asked, until=times.instant(self.until, "until"))
         if (runs := self.of.changed_by) is not None:
+            require_apart(commit, runs)
             files = [each for each in commit.files if {*runs} & {*each.runs}]
             rows = self.of.table.read(layout, files, layout.own)
             rows = rows.filter(pc.is_in(rows.column(RUN), pa.array(runs, pa.string())))
@@ -555,6 +552,15 @@ def named_run(run: Any) -> str:
     if not isinstance(run, str) or not run:
         raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
     return run
+
+
+def require_apart(commit: Commit, runs: Sequence[str]) -> None:
+    """QueryError where rows of a run are in others, so that it is not known which it has changed."""
+    if merged := [name for each in commit.files for name in each.merged if name in runs]:
+        raise QueryError(
+            f"the run {merged[0]!r} was merged with others, by compact, coarsen or delete, and what it changed is "
+            "not known any more; expected a later run, or .ending(...) for the windows of some time"
+        )
 
 
 def now() -> datetime.datetime:

@@ -358,3 +358,29 @@ def test_names_of_keys_are_not_those_of_columns(tmp_path: Path) -> None:
     for name in ("n.count", "run"):
         with pytest.raises(ff.QueryError, match=rf"by= names '{name}', the name of a column of stored partials"):
             ff.partials(tmp_path / name, time="t", by=name, frame=60, n=ff.Count()).append(table, run="1")
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        ff.sliding(240, every=60),
+        ff.sliding(120, every=180, gaps="allow"),
+        ff.cumulating(240, every=60, closed="right"),
+        ff.tumbling(120, closed="right"),
+        ff.landmark(0, every=60),
+    ],
+    ids=str,
+)
+def test_changed_windows_are_those_with_an_event_of_the_run(windows: Any, tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed=windows.closed), **OUTPUTS)
+    stored.append(events(1), run="1")
+    some = where(events(2, count=12), lambda row: row["k"] != "b")
+    stored.append(some, run="2")
+    right_closed = windows.closed == "right"
+
+    def has_any(row: dict[str, Any]) -> bool:
+        begin, end = (row["window"][name] + right_closed for name in ("start", "end"))
+        return any(each["k"] == row["k"] and begin <= each["t"] < end for each in some.to_pylist())
+
+    want = list(filter(has_any, right(pa.concat_tables([events(1), some]), windows)))
+    assert stored.changed(run="2").window(windows).aggregate().to_pylist() == want
