@@ -7,7 +7,7 @@ import os
 import time as clock
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,16 +16,16 @@ from .aggregators.contract.column_expressions import without_expressions
 from .aggregators.contract.operation import Operation
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
-from .engines import Engine, engine_for
-from .events import windows_in
-from .runtime.columns.ticks import Duration, Instant
+from .engines import Engine, engine_for, in_arrow
+from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
-from .runtime.stored.asked import Asked
+from .runtime.sources.arrow import Source
+from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
@@ -144,6 +144,36 @@ class StoredPartials:
         """
         return self._write(events, named_run(run), None)
 
+    def append_stream(self, stream: Any, *, checkpoint: str | os.PathLike[str], **trigger: Any) -> Any:
+        """Add each micro-batch of a stream as a run, once; gives Spark's ``StreamingQuery``, which has been started.
+
+        The run of a micro-batch is named by the id of the query and its number. Started again with the same
+        checkpoint, the query goes on where it was. Where the order of events counts, the frames of a micro-batch must
+        all be new, or the query fails.
+
+        Parameters
+        ----------
+        stream
+            A streaming DataFrame. It needs no watermark: late events are partials like others.
+        checkpoint
+            A folder, or its address, of the query's own.
+        **trigger
+            As Spark's ``trigger`` has it, such as ``availableNow=True`` or ``processingTime="1 minute"``.
+        """
+        if not getattr(stream, "isStreaming", False):
+            raise QueryError(
+                f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
+            )
+        commit, engine = self.table.commits.latest(), self._engine(stream)
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        from .spark.streams.at_rest import append_stream
+
+        def append(batch: Any, run: str) -> None:
+            here.append(batch, run=run)
+
+        here = replace(self, spark=None)
+        return append_stream(stream, append, checkpoint, trigger)
+
     def refresh(self, events: Any, *, since: Instant, until: Instant, run: str | None = None) -> Run:
         """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
 
@@ -160,18 +190,18 @@ class StoredPartials:
         [{'window': {'start': 0, 'end': 180}, 'n': 3, 'top': 9}]
         """
         _, layout = self._there()
-        ticks = layout.plan.times.instant(since, "since"), layout.plan.times.instant(until, "until")
-        for name, tick in zip(("since", "until"), ticks, strict=True):
+        given = {"since": since, "until": until}
+        ticks = [layout.plan.times.instant(each, name) + layout.after for name, each in given.items()]
+        for name, tick in zip(given, ticks, strict=True):
             if not layout.is_bound(tick):
-                word = layout.plan.times.word
                 raise QueryError(
-                    f"{name} is {word(tick)}, inside of a stored frame; expected its start, {word(layout.begin(tick))}"
-                    ", or its end"
+                    f"{name} is {layout.word(tick)}, inside of a stored frame; expected its start, "
+                    f"{layout.word(layout.begin(tick))}, or its end"
                 )
         if ticks[0] >= ticks[1]:
             raise QueryError(f"since is {since!r} and until is {until!r}; expected since before until")
         name = f"refresh of {since} to {until} at {now().isoformat()}" if run is None else named_run(run)
-        return self._write(events, name, ticks)
+        return self._write(events, name, (ticks[0], ticks[1]))
 
     def delete(self, events: Any, *, run: str) -> Run:
         """Take events out of what is stored, all or none; nothing where a run of this name is in.
@@ -190,13 +220,13 @@ class StoredPartials:
         """
         commit, layout = self._there()
         engine = self._engine(events)
-        self._layout(known(engine.schema(self._columns), commit), commit)
-        if not isinstance(engine, LocalEngine):
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        if isinstance(engine, LocalEngine):
+            part = self._partials(engine, layout)
+        else:
             from .spark.stored.engine import all_partials
 
-            part = all_partials(engine, layout)
-        else:
-            part = self._partials(engine, layout)
+            part = all_partials(cast(Any, engine), layout)
         return delete(self.table, layout, part, named_run(run))
 
     def forget(self, keys: Any) -> list[str]:
@@ -249,7 +279,7 @@ class StoredPartials:
         [2, 2]
         """
         commit, layout = self._there()
-        spec = frame if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)  # type: ignore[call-arg]
+        spec = frame if isinstance(frame, Spec) else replace(cast(Any, self.frame), size=frame, every=frame)
         coarsen(self.table, layout, replace(self, frame=spec)._layout(commit.schema("schema"), commit), older)
 
     def expire(self, older: Duration) -> None:
@@ -345,15 +375,11 @@ class StoredPartials:
             known = [each.run for each in commit.runs]
             if run not in known:
                 raise QueryError(f"run is {run!r}, which is not in; {nearest(str(run), known)}")
-            names = (str(run),)
+            names: tuple[str, ...] = (str(run),)
         else:
             first = written_since(since)
             names = tuple(each.run for each in commit.runs if datetime.datetime.fromisoformat(each.written) >= first)
-        if merged := [name for each in commit.files for name in each.merged if name in names]:
-            raise QueryError(
-                f"the run {merged[0]!r} was merged with others, by compact, coarsen or delete, and what it changed is "
-                "not known any more; expected a later run, or .ending(...) for the windows of some time"
-            )
+        require_apart(commit, names)
         return replace(self, changed_by=names)
 
     def runs(self) -> pa.Table:
@@ -381,11 +407,11 @@ class StoredPartials:
         engine = self._engine(events)
         layout = self._layout(known(engine.schema(self._columns), commit), commit)
         check_fits(commit, layout)
-        if not isinstance(engine, LocalEngine):
-            from .spark.stored.engine import append
+        if isinstance(engine, LocalEngine):
+            return self.table.append(layout, self._partials(engine, layout), run, within)
+        from .spark.stored.engine import append
 
-            return append(engine, self.table, layout, run, within)
-        return self.table.append(layout, self._partials(engine, layout), run, within)
+        return append(cast(Any, engine), self.table, layout, run, within)
 
     def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
         """The merged partials of events."""
@@ -460,6 +486,40 @@ class StoredWindows:
         merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
         return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
 
+    def lookup(self, keys: Any, *names: str, at: Instant | None = None) -> pa.Table:
+        """The windows of some keys that end at a time, or else are at that time, read by this process.
+
+        Parameters
+        ----------
+        keys
+            A table with the key columns; or a list, of values of the one key column, or of tuples of several.
+        *names
+            Some outputs; all where none is named.
+        at
+            A time; now, by the clock, where None. Of each kind of windows the first one that ends then or later.
+
+        Returns
+        -------
+        One row a key and window, as :meth:`aggregate` gives, of the keys with events in it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("taps", time="t", by="k", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130], "k": ["a", "b", "a"]}), run="monday")
+        >>> hours.window(ff.sliding(180, every=60)).lookup(["a"], at=180)["n"].to_pylist()
+        [2]
+        """
+        of, began = self.of, clock.monotonic()
+        commit, layout = of._there(trusted=False)
+        plan = self._bound(layout, names)
+        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
+        tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
+        asked = EndingFirst(plan, since=since, expired=commit.expired, at=tick)
+        files = of.table.needed(plan, commit.parts, asked)
+        merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
+        return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
+
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
         times = plan.times
         since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
@@ -469,6 +529,7 @@ class StoredWindows:
         if self.until is not None:
             asked = replace(asked, until=times.instant(self.until, "until"))
         if (runs := self.of.changed_by) is not None:
+            require_apart(commit, runs)
             files = [each for each in commit.files if {*runs} & {*each.runs}]
             rows = self.of.table.read(layout, files, layout.own)
             rows = rows.filter(pc.is_in(rows.column(RUN), pa.array(runs, pa.string())))
@@ -500,9 +561,27 @@ def named_run(run: Any) -> str:
     return run
 
 
+def require_apart(commit: Commit, runs: Sequence[str]) -> None:
+    """QueryError where rows of a run are in others, so that it is not known which it has changed."""
+    if merged := [name for each in commit.files for name in each.merged if name in runs]:
+        raise QueryError(
+            f"the run {merged[0]!r} was merged with others, by compact, coarsen or delete, and what it changed is "
+            "not known any more; expected a later run, or .ending(...) for the windows of some time"
+        )
+
+
 def now() -> datetime.datetime:
     """The time, in UTC."""
     return datetime.datetime.now(datetime.UTC)
+
+
+def clock_of(times: TimeColumn) -> Instant:
+    """The time by the clock, as a column has times: in UTC where these have no zone."""
+    if pa.types.is_integer(times.type):
+        raise QueryError("lookup() is given no at=, and times are integers, which no clock has; expected at=")
+    if pa.types.is_date(times.type):
+        return now().date()
+    return now() if times.type.tz is not None else now().replace(tzinfo=None)
 
 
 def written_since(since: Any) -> datetime.datetime:
@@ -518,14 +597,14 @@ def keys_in(keys: Any, layout: Layout) -> pa.Table:
     """Keys as a table of the key columns; QueryError where they are none."""
     by, schema = layout.plan.by, layout.schema
     if not by:
-        raise QueryError("the stored partials have no keys, so that none can be forgotten; expected by=")
+        raise QueryError("the stored partials have no keys, and some are given; expected by= in ff.partials")
     types = pa.schema([schema.field(name) for name in by])
     try:
         if isinstance(keys, (list, tuple, set)):
             rows = [each if len(by) > 1 else (each,) for each in keys]
             return pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
-        return engine_for(keys).source.batches(list(by)).read_all().select(by).cast(types)
-    except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError) as error:
+        return Source(in_arrow(keys, by)).batches(list(by)).read_all().select(by).cast(types)
+    except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError, QueryError) as error:
         expected = ", ".join(f"{each.name}: {each.type}" for each in types)
         raise QueryError(
             f"keys are {shown(keys)}; expected values of {expected}, or a table with these columns"
@@ -536,7 +615,7 @@ def outputs_of(outputs: Mapping[str, Operation]) -> tuple[dict[str, Operation], 
     """Outputs of columns, and the expressions of some of these; QueryError where one is no operation."""
     for name, output in outputs.items():
         require_output(name, output)
-        if windows_in((), {name: output}):
+        if any(output.windows_of_parts()):
             raise QueryError(
                 f"{name} is {output}, over windows of its own; expected it without .over(...), and .window(...) of "
                 "what is stored"

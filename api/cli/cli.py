@@ -1,4 +1,4 @@
-"""The command line: ``framefold run``, ``framefold submit``, ``framefold demo``."""
+"""The command line: ``framefold run``, ``framefold partials``, ``framefold submit``, ``framefold demo``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from .partials import app as partials
 from .plain import plain_arguments
 
 # Nothing of framefold's: help is there before pyarrow would be.
@@ -54,6 +55,7 @@ def _running() -> Iterator[None]:
 MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; local[*] if left out."
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
+app.add_typer(partials, name="partials")
 
 
 @app.callback(invoke_without_command=True)

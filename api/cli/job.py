@@ -174,7 +174,7 @@ class Job:
             engine, why = "local", f"which can hold {found}"
         else:
             engine, why = "spark", f"for {found}, more than 1/{SHARE_OF_MEMORY} of this machine's memory"
-        _note(f"--engine auto takes {'Spark' if engine == 'spark' else 'the local engine'}, {why}")
+        note(f"--engine auto takes {'Spark' if engine == 'spark' else 'the local engine'}, {why}")
         return engine
 
     @contextmanager
@@ -245,7 +245,7 @@ class Job:
             Console().print(preview(rows, total))
         windows = "1 window" if total == 1 else f"{total:,} windows"
         where = f", written to {'standard output' if self.out == STANDARD else self.out}" if self.out else ""
-        _note(f"{windows} in {seconds:.1f} s on {engine}{where}")
+        note(f"{windows} in {seconds:.1f} s on {engine}{where}")
 
 
 def has_spark() -> bool:
@@ -257,11 +257,12 @@ def default_engine() -> str:
     """Spark where it is installed, else the local engine, with a note."""
     if has_spark():
         return "spark"
-    _note("Spark is not installed, so the local engine runs this; --engine local says so without this note")
+    note("Spark is not installed, so the local engine runs this; --engine local says so without this note")
     return "local"
 
 
-def _note(message: str) -> None:
+def note(message: str) -> None:
+    """Say something on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(without_secrets(message))}[/dim]")
 
 

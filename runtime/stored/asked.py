@@ -22,6 +22,7 @@ from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
 from ..plan.plan import Plan
 from ..streams.given_windows import FIRST, LAST_NUMBER
+from .layout import after_start
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Asked:
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         """See ``Wanted``."""
         wanted = (found.end > self.after) & (found.end <= self.until)
-        after = getattr(windows, "closed", "left") in ("right", "neither")
+        after = after_start(windows)
         if self.changed is not None:
             wanted &= self._changes(found, view, after)
         begins = found.start + after
@@ -75,13 +76,13 @@ class Asked:
             if (early := wanted & (begins < tick)).any():
                 word, first, last = self.plan.times.word, found.start[early].min(), found.end[early].max()
                 raise QueryError(
-                    f"{name!r} is stored from {word(tick)} on, and {windows.named} are asked for that reach further "
-                    f"back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), other "
-                    "outputs, or .refresh(...) from there on"
+                    f"{name!r} is stored from {word(tick - after)} on, and {windows.named} are asked for that reach "
+                    f"further back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), "
+                    "other outputs, or .refresh(...) from there on"
                 )
         return np.flatnonzero(wanted)
 
-    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: bool) -> Bools:
+    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: int) -> Bools:
         """Which windows have a frame that has changed, whether there is anything in it now or not."""
         assert self.changed is not None
         keys, ticks = self.changed
@@ -107,7 +108,7 @@ class Asked:
             return None
         unique, inverse = np.unique(np.concatenate([ticks, others]), return_inverse=True)
         kinds = [(each, each.window_ids(view_of(each, unique))) for each in self._numbers]
-        ids = [self._ids(windows, found) for windows, found in kinds]
+        ids = [self._ids(windows, found) for windows, found in kinds if found is not None]
         first = np.maximum.accumulate(np.where(differs(*itertools.chain(*ids)), np.arange(len(unique)), 0))
         inside: Bools = np.logical_or.reduce([each.first <= each.last for each in ids])
         return unique[first][inverse[: len(ticks)]], inside[inverse[: len(ticks)]]
@@ -126,6 +127,35 @@ class Asked:
         first, last = self._numbers[windows]
         begin, end = np.maximum(ids.first, first), np.minimum(ids.last, last)
         return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
+
+
+@dataclass(frozen=True)
+class EndingFirst(Asked):
+    """Of each kind of windows the first one that ends at a tick or later: the one that it is in, or that ends there.
+
+    Parameters
+    ----------
+    at
+        The tick.
+    """
+
+    at: int = 0
+
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        """See ``Wanted``.
+
+        Raises
+        ------
+        QueryError
+            If windows have no such numbers, or depend on more than their rows.
+        """
+        if not isinstance(windows, NumberedWindows) or not windows.chunkable or windows.emits_empty:
+            raise QueryError(
+                f"lookup() is asked for {windows.named}; expected windows along the time line that are given whatever "
+                "the events before them, such as ff.sliding('7 days', every='1 day')"
+            )
+        number = windows.closed_by(self.at - windows.closes_at_end) + 1
+        return number, number
 
 
 def view_of(windows: Windows, ticks: Ints) -> PartialsView:

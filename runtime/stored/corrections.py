@@ -27,10 +27,10 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
     QueryError
         If an output has no exact deduct, or there are no such events.
     """
-    rows, times = layout.rows(part, run), layout.plan.times
+    rows, word = layout.rows(part, run), layout.word
     starts = layout.starts(rows)
     first, until = (int(starts.min()), int(layout.ends(rows).max())) if len(rows) else (0, 0)
-    refresh = f"expected .refresh(..., since={times.word(first)!r}, until={times.word(until)!r}) with the events left"
+    refresh = f"expected .refresh(..., since={word(first)!r}, until={word(until)!r}) with the events left"
     inexact = [f"{name} ({why})" for name, bound in layout.plan.outputs.items() if (why := why_not(bound))]
     if inexact:
         raise QueryError(
@@ -49,12 +49,11 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
         left = without(layout, total, rows, run)
         if left is None:
             raise QueryError(
-                f"the events to be deleted are not all in stored frames of that length, from {times.word(first)} to "
-                f"{times.word(until)}; {refresh}"
+                f"the events to be deleted are not all in stored frames of that length, from {word(first)} to "
+                f"{word(until)}; {refresh}"
             )
         files = [each for each in before.files if each not in touched]
-        for each in touched:
-            files += table.rewritten(layout, [each], lambda _, each=each: ~found[each], written)
+        files += table.rewritten(layout, touched, lambda stored: ~layout.in_frame(stored, rows), written)
         some = layout.counts(left) > 0
         new = [file for file, _ in table.write_rows(layout, left.filter(pa.array(some)), (run,), names(touched))]
         written += new

@@ -22,13 +22,13 @@ from ..columns.key_codes import one_array
 from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
+from ..frames.windows import Windows, WindowSpec
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.bind import bind
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
-from ..windows.spec import Spec
 
 Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
 
@@ -73,21 +73,20 @@ class Layout:
         time: str,
         by: Sequence[str],
         ties: Sequence[str],
-        frame: Spec,
+        frame: WindowSpec,
         outputs: Mapping[str, Operation],
         null_time: str,
         since: Mapping[str, int],
     ) -> Layout:
         """The layout for events of a schema; errors as :func:`bind` raises them."""
-        for name in by:
-            if name in (START, END, RUN):
-                raise QueryError(f"by= names {name!r}, the name of a column of stored partials; expected another")
         bound = bind(events, time=time, by=by, window=frame, outputs=outputs, ties=ties, null_time=null_time)
         if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
             raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour'")
         inputs = {name: window_input(name) for name in KEPT}
         keys = [bound.partials_schema.field(number) for number in range(len(by))]
         states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
+        if taken := sorted({*by} & {START, END, RUN, *states.names[len(by) :]} - {FRAME, BATCH_RANK}):
+            raise QueryError(f"by= names {taken[0]!r}, the name of a column of stored partials; expected another")
         own = pa.schema([events.field(name) for name in bound.columns])
         return cls(replace(bound, window_inputs=inputs, partials_schema=states), own, since)
 
@@ -111,13 +110,13 @@ class Layout:
         for each in in_parquet(schema):
             if found.column_names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
                 return f"one {each.name} ({each.type})"
-        plain = [
+        numbers = [
             columns
             for name, fields in self.plan.state_columns.items()
             for key, columns in fields.items()
-            if isinstance(self.plan.states[name].fields[key], Plain)
+            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
         ]
-        for name in {START, END, RUN, *(each for columns in plain for each in columns)} & {*schema.names}:
+        for name in {START, END, RUN, *(each for columns in numbers for each in columns)} & {*schema.names}:
             if found.column(name).null_count:
                 return f"a value in each of {name}"
         if len(found) != rows:
@@ -175,6 +174,15 @@ class Layout:
         """The keys of rows, as partials of a query have them, and the ticks at which their frames start."""
         types = [plan.partials_schema.field(name).type for name in plan.keys]
         return list(map(fitting, self.keys(rows), types)), self.starts(rows)
+
+    @property
+    def after(self) -> int:
+        """How many ticks after their start the first time in frames is: 1 where they are ``(start, end]``."""
+        return after_start(self.plan.axis.windows[0])
+
+    def word(self, tick: int) -> str:
+        """The first tick of a frame as its bound, in words."""
+        return self.plan.times.word(tick - self.after)
 
     def is_bound(self, tick: int) -> bool:
         """Whether a frame starts at a tick."""
@@ -296,6 +304,11 @@ def in_parquet(schema: pa.Schema) -> pa.Schema:
     sink = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), sink)
     return pq.read_schema(pa.BufferReader(sink.getvalue()))
+
+
+def after_start(windows: Windows) -> int:
+    """How many ticks after its start the first time in a window is."""
+    return int(getattr(windows, "closed", "left") in ("right", "neither"))
 
 
 def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
@@ -21,12 +22,13 @@ from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text
 from ..columns.field_types import CATEGORIES
-from ..columns.key_codes import key_codes
+from ..columns.key_codes import key_codes, one_array
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
+from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
 from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
@@ -159,10 +161,9 @@ class Table:
             for tick in within:
                 cut = np.flatnonzero((starts < tick) & (ends > tick))
                 if len(cut):
-                    word = layout.plan.times.word
-                    begin, end = word(int(starts[cut[0]])), word(int(ends[cut[0]]))
+                    begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
                     raise QueryError(
-                        f"{word(tick)} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                        f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
                     )
             return (starts < first) | (starts >= until)
 
@@ -195,7 +196,7 @@ class Table:
             ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
             raise QueryError(
                 f"the run has events of {len(both)} frames that are there, the first from "
-                f"{layout.plan.times.word(int(starts[order][both[0]]))} on, and the order of events counts for "
+                f"{layout.word(int(starts[order][both[0]]))} on, and the order of events counts for "
                 f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
             )
 
@@ -239,38 +240,50 @@ class Table:
         schema = pa.schema([layout.schema.field(name) for name in names])
         return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
 
-    def partials(self, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None = None) -> Partials:
-        """The rows of files as merged partials of a query; see :meth:`Layout.partials`."""
+    def partials(
+        self,
+        layout: Layout,
+        files: Sequence[StoredFile],
+        plan: Plan,
+        asked: Asked | None = None,
+        keys: pa.Table | None = None,
+    ) -> Partials:
+        """The rows of files as merged partials of a query, of all keys or some; see :meth:`Layout.partials`."""
         columns = layout.columns(plan)
         schema = pa.schema([layout.schema.field(name) for name in columns])
         firsts = np.array([each.first for each in files], np.int64)
         together = None if asked is None else partial(asked.together, firsts)
 
         def merged(part: Sequence[StoredFile]) -> Partials:
-            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each) for each in part)])
+            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each, keys) for each in part)])
             return merge(layout.partials(rows.combine_chunks(), plan, together)).unmerged()
 
         # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
         parts = [files] if plan.ordered or not plan.only_library_code else in_parts(files, PART_ROWS)
         return merge([Partials.none(plan), *at_once(merged, parts)])
 
-    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile) -> pa.Table:
-        """The columns of a schema of a file; EngineError where they are not what the table says."""
+    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
+        """The columns of a schema of a file, of all keys or some; EngineError where the table says otherwise."""
         place, names = f"{self.commits.path}/{file.path}", schema.names
         try:
             opened = pq.ParquetFile(place, filesystem=self.commits.system)
             there = [name for name in names if name in opened.schema_arrow.names]
-            found = opened.read(columns=there, use_threads=False)
+            groups = range(opened.num_row_groups) if keys is None else groups_of(opened.metadata, keys)
+            found = opened.read_row_groups(groups, columns=there, use_threads=False)
         except (pa.ArrowException, OSError, KeyError) as error:
             raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
         found = layout.completed(found, names)
-        if wrong := layout.wrong(found, schema, file.rows):
+        rows = opened.metadata.num_rows
+        if wrong := layout.wrong(found, schema, len(found) + file.rows - rows):
             kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
             raise EngineError(
-                f"the stored partials {place!r} are {len(found)} rows of {kinds}; expected {file.rows} rows with "
-                f"{wrong}"
+                f"the stored partials {place!r} are {rows} rows of {kinds}; expected {file.rows} rows with {wrong}"
             )
-        return found.select(names).cast(schema)
+        found = found.select(names).cast(schema)
+        if keys is None or not len(found):
+            return found
+        pairs = [[one_array(of.column(name)) for of in (found, keys)] for name in keys.column_names]
+        return found.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (found, keys)))))
 
     def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
         """The files with rows that wanted windows may take in: all, where windows are not numbered along the time."""
@@ -305,6 +318,22 @@ def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
     return [
         [file for _, file in part]
         for _, part in itertools.groupby(zip(before, files, strict=False), lambda pair: pair[0] // rows)
+    ]
+
+
+def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
+    """The row groups that may have rows of some keys, by the bounds of the first key column."""
+    name, found = keys.column_names[0], list(range(metadata.num_row_groups))
+    place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name)
+    wanted = keys.column(0)
+    if len(found) < 2 or not len(keys) or wanted.null_count:
+        return found
+    least, greatest = pc.min_max(wanted).as_py().values()
+    bounds = [metadata.row_group(at).column(place).statistics for at in found]
+    return [
+        at
+        for at, each in zip(found, bounds, strict=True)
+        if each is None or not each.has_min_max or (each.min <= greatest and least <= each.max)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What keeps a stored table small: runs merged, frames made longer, old ones taken away."""
+"""What keeps a stored table small: runs are merged, frames made longer, old ones taken away."""
 
 from __future__ import annotations
 
@@ -135,11 +135,12 @@ def back(times: TimeColumn, end: int, older: Duration) -> int:
     """The tick that is some time before another one, or before now where that is yet to come."""
     if pa.types.is_integer(times.type):
         return end - times.length(older, "older")
-    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-    unit = "D" if pa.types.is_date(times.type) else "us"
-    last = min(np.datetime64(end, unit), np.datetime64(now, unit))
+    date = pa.types.is_date(times.type)
+    now = datetime.datetime.now(datetime.UTC).timestamp()
+    last = min(end, int(now // 86_400) if date else int(now * 1_000_000))
     months = length_of(older, "older").months if isinstance(older, str) else 0
-    if months:
-        month = last.astype("datetime64[M]")
-        return int(((month - months).astype(last.dtype) + (last - month.astype(last.dtype))).astype(np.int64))
-    return int(last.astype(np.int64)) - times.length(older, "older")
+    if not months:
+        return last - times.length(older, "older")
+    ticks = np.array([last]).view("datetime64[D]" if date else "datetime64[us]")
+    month = ticks.astype("datetime64[M]")
+    return int(((month - months).astype(ticks.dtype) + (ticks - month.astype(ticks.dtype))).view(np.int64)[0])

@@ -14,10 +14,10 @@ from pyspark.sql import types as t
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
-from ...runtime.results.finish import Wanted
+from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, file_of
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Span, Table
+from ...runtime.stored.table import Span, Table, in_parts
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
@@ -28,22 +28,25 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from ..session.staging import stage
-from .stored_source import StoredRows, StoredSource, in_parts
+from .stored_source import TASK_ROWS, StoredRows, StoredSource
+
+DRIVER_PARTIALS = Options.max_driver_partials
+"""The most partials that the driver writes."""
 
 WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("events", t.LongType())])
 """What a task has written."""
 
 
 def results(
-    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, wanted: Wanted | None
+    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None
 ) -> DataFrame:
     """The results of a plan over the rows of some files, sorted by key and window."""
     with stopped_named():
         check_result(spark, plan)
         decision = decide(plan, Options())
         job = job_of(plan)
-        job = replace(job, blocks=decision.blocks if wanted is None else None, wanted=wanted).trusting()
-        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files)))
+        job = replace(job, blocks=decision.blocks if asked is None else None, wanted=asked).trusting()
+        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files, TASK_ROWS), asked))
         with reraise(spark, lambda: spark.range(0).toDF(plan.time), plan):
             return driver.run(spark, source, job, replace(decision, sort=None))
 
@@ -56,7 +59,7 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
     df = engine.df
     with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
         job = job_of(layout.plan).trusting()
-        source, decision = engine.partials(job, Options())
+        source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
         try:
             partials = driver.collected(source, decision)
             if partials is not None:

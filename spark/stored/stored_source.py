@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
+from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import StoredFile
 from ...runtime.stored.layout import Layout
 from ...runtime.stored.table import Table
@@ -19,8 +18,8 @@ from ..engine import tasks
 from ..engine.source import PartialRows, left_to_executors
 from ..session.staging import stage
 
-TASK_BYTES = 64 << 20
-"""The bytes of files that one task reads."""
+TASK_ROWS = 1 << 20
+"""The rows of files that one task reads."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,19 @@ class StoredRows:
         Whose files they are.
     files
         In parts, one a task.
+    asked
+        The windows that are wanted; None: all.
     """
 
     table: Table
     layout: Layout
     files: Sequence[Sequence[StoredFile]]
+    asked: Asked | None = None
 
-    def partials(self, plan: Plan, part: int) -> Partials:
-        """The partials of a part, in the frames of a query."""
-        return self.layout.partials(self.table.read(self.layout, self.files[part]), plan)
+    def partials(self, plan: Plan, *parts: int) -> Partials:
+        """The partials of some parts, merged, in the frames of a query."""
+        files = [file for part in parts for file in self.files[part]]
+        return self.table.partials(self.layout, files, plan, self.asked)
 
 
 class StoredSource:
@@ -51,12 +54,11 @@ class StoredSource:
         self.spark, self.job, self.rows = spark, job, rows
 
     def collect(self, limit: int | None) -> Partials | None:
-        plan, count = self.job.plan, sum(each.rows for part in self.rows.files for each in part)
+        count = sum(each.rows for part in self.rows.files for each in part)
         if limit is not None and count > limit:
             left_to_executors(f"max_driver_partials={limit} is not enough for the {count} that are stored")
             return None
-        parts = (self.rows.partials(plan, part) for part in range(len(self.rows.files)))
-        return merge([Partials.none(plan), *parts])
+        return self.rows.partials(self.job.plan, *range(len(self.rows.files)))
 
     def distribute(self) -> PartialRows:
         count, schema = len(self.rows.files), self.job.codec.spark_schema
@@ -74,12 +76,3 @@ def read(rows: StoredRows, job: tasks.Job, numbers: Iterator[pa.RecordBatch]) ->
     for batch in numbers:
         for number in batch.column(0).to_pylist():
             yield from tasks.to_rows(job, [rows.partials(job.plan, number)])
-
-
-def in_parts(files: Sequence[StoredFile]) -> list[list[StoredFile]]:
-    """Files in parts of about :data:`TASK_BYTES`, in their order."""
-    before = itertools.accumulate((each.bytes for each in files), initial=0)
-    return [
-        [file for _, file in part]
-        for _, part in itertools.groupby(zip(before, files, strict=False), lambda pair: pair[0] // TASK_BYTES)
-    ]

@@ -93,15 +93,76 @@ def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     table = pa.table({"t": pa.array(times, pa.timestamp("us", "UTC")), "x": np.arange(len(times))})
     day = ff.partials(tmp_path / "p", time="t", frame="1 day", n=ff.Count(), s=ff.Sum("x"), top=ff.Max("x"))
     day.append(table, run="all")
-    asked, read = [], pq.ParquetFile.read
+    asked, read = [], pq.ParquetFile.read_row_groups
 
-    def noted(self: pq.ParquetFile, columns: list[str] | None = None, **how: Any) -> pa.Table:
+    def noted(self: pq.ParquetFile, groups: Any, columns: list[str], **how: Any) -> pa.Table:
         asked.append(columns)
-        return read(self, columns, **how)
+        return read(self, groups, columns, **how)
 
-    monkeypatch.setattr(pq.ParquetFile, "read", noted)
+    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
     week = day.window(ff.sliding("7 days", every="1 day"))
     until = first + dt.timedelta(days=30)
     (row,) = week.ending(until - dt.timedelta(days=1), until).aggregate("n").to_pylist()
     assert row["n"] == sum(until - dt.timedelta(days=7) <= time < until for time in times)
     assert asked == [["frame_start", "frame_end", "n.count"]] * 7
+
+
+def test_lookup_is_the_window_that_a_time_is_in(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    table = events(chance, 300)
+    windows = [ff.sliding(12, every=3), ff.cumulating(12, every=3)]
+    stored = ff.partials(tmp_path / "p", time="t", by="k", frame=3, n=ff.Count(), s=ff.Sum("x"))
+    stored.append(table, run="all")
+    whole = ff.events(table, time="t", by="k").window(*windows).aggregate(s=ff.Sum("x")).to_pylist()
+    for at in range(-3, 80):
+        found = stored.window(*windows).lookup(["b", None, "z"], "s", at=at)
+        end = -(-at // 3) * 3
+        assert found.to_pylist() == [row for row in whole if row["k"] in ("b", None) and row["window"]["end"] == end]
+
+
+def test_lookup_of_several_keys_by_the_clock(tmp_path: Path) -> None:
+    today = dt.datetime.now(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    times = [today - dt.timedelta(days=day) for day in range(10)]
+    table = pa.table({"t": times, "k": ["a", "b"] * 5, "j": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1], "x": range(10)})
+    day = ff.partials(tmp_path / "p", time="t", by=["k", "j"], frame="1 day", n=ff.Count(), s=ff.Sum("x"))
+    day.append(table, run="all")
+    week = day.window(ff.sliding("7 days", every="1 day"))
+    asked: list[Any] = [[("a", 1)], pa.table({"j": [1], "k": ["a"], "other": [None]})]
+    for keys in asked:
+        found = week.lookup(keys)
+        if found["window"][0]["end"].as_py() == today + dt.timedelta(days=1):  # midnight has not passed meanwhile
+            assert found.drop_columns("window").to_pylist() == [{"k": "a", "j": 1, "n": 2, "s": 4}]
+    assert not len(week.lookup([]))
+
+
+def test_lookup_reads_the_row_groups_of_its_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 200_000
+    table = pa.table({"t": pa.array([0] * rows, pa.timestamp("us")), "k": np.arange(rows)})
+    day = ff.partials(tmp_path / "p", time="t", by="k", frame="1 day", n=ff.Count())
+    day.append(table, run="all")
+    seen, read = [], pq.ParquetFile.read_row_groups
+
+    def noted(self: pq.ParquetFile, groups: Any, **how: Any) -> pa.Table:
+        seen.append(list(groups))
+        return read(self, groups, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
+    found = day.window(ff.tumbling("1 day")).lookup([70_000, 70_001], at=dt.datetime(1970, 1, 1, 12))
+    assert found["k"].to_pylist() == [70_000, 70_001]
+    assert seen == [[1]]
+
+
+def test_what_lookup_refuses(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path / "p", time="t", by="k", frame=3, n=ff.Count())
+    stored.append(events(random.Random(0), 9), run="all")
+    tumbling = stored.window(ff.tumbling(3))
+    with pytest.raises(ff.QueryError, match=r"lookup\(\) is given no at=, and times are integers"):
+        tumbling.lookup(["a"])
+    with pytest.raises(ff.QueryError, match=r"keys are 'a'; expected values of k: string"):
+        tumbling.lookup("a", at=3)
+    with pytest.raises(
+        ff.QueryError, match=r"keys are .*; expected values of k: string, or a table with these columns"
+    ):
+        tumbling.lookup([("a", 1)], at=3)
+    with pytest.raises(ff.QueryError, match=r"lookup\(\) is asked for .*; expected windows along the time line"):
+        stored.window(ff.landmark(every=3)).lookup(["a"], at=3)

@@ -90,6 +90,8 @@ class Case:
             stored.append(run, run=str(number))
             if self.chance.random() < 0.5:
                 stored.append(run, run=str(self.chance.randint(0, number)))  # is in
+            if self.chance.random() < 0.3:
+                stored.compact()
         return stored
 
     def _runs(self, whole: bool) -> list[pa.Table]:

@@ -328,3 +328,59 @@ def test_windows_of_the_runs_written_since(tmp_path: Path) -> None:
             stored.changed(**wrong)
     with pytest.raises(ff.QueryError, match=r"since is 'yesterday'; expected a time such as"):
         stored.changed(since="yesterday")
+
+
+def test_frames_that_have_their_end(tmp_path: Path) -> None:
+    """Bounds are those that windows have, whichever of them an event is in."""
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed="right"), **OUTPUTS)
+    table, corrected = events(1), events(2)
+    stored.append(table, run="1")
+    stored.refresh(corrected, since=600, until=1200)
+    want = pa.concat_tables(
+        [where(table, lambda row: not 600 < row["t"] <= 1200), where(corrected, lambda row: 600 < row["t"] <= 1200)]
+    )
+    windows = ff.sliding(240, every=60, closed="right")
+    assert rows_of(stored, windows) == right(want, windows)
+    with pytest.raises(ff.QueryError, match=r"since is 601, inside of a stored frame; expected its start, 600, or"):
+        stored.refresh(corrected, since=601, until=1200)
+    stored.expire(600)
+    assert rows_of(stored, windows) == [row for row in right(want, windows) if row["window"]["start"] >= 1800]
+
+
+def test_names_of_keys_are_not_those_of_columns(tmp_path: Path) -> None:
+    table = pa.table({"t": [0, 61], "frame": ["a", "b"], "n.count": [1, 2], "run": [1, 2]})
+    stored = ff.partials(tmp_path / "frame", time="t", by="frame", frame=60, n=ff.Count())
+    stored.append(table, run="1")
+    stored.compact()
+    assert rows_of(stored, ff.tumbling(60)) == [
+        {"frame": key, "window": {"start": at, "end": at + 60}, "n": 1} for key, at in (("a", 0), ("b", 60))
+    ]
+    for name in ("n.count", "run"):
+        with pytest.raises(ff.QueryError, match=rf"by= names '{name}', the name of a column of stored partials"):
+            ff.partials(tmp_path / name, time="t", by=name, frame=60, n=ff.Count()).append(table, run="1")
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        ff.sliding(240, every=60),
+        ff.sliding(120, every=180, gaps="allow"),
+        ff.cumulating(240, every=60, closed="right"),
+        ff.tumbling(120, closed="right"),
+        ff.landmark(0, every=60),
+    ],
+    ids=str,
+)
+def test_changed_windows_are_those_with_an_event_of_the_run(windows: Any, tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed=windows.closed), **OUTPUTS)
+    stored.append(events(1), run="1")
+    some = where(events(2, count=12), lambda row: row["k"] != "b")
+    stored.append(some, run="2")
+    right_closed = windows.closed == "right"
+
+    def has_any(row: dict[str, Any]) -> bool:
+        begin, end = (row["window"][name] + right_closed for name in ("start", "end"))
+        return any(each["k"] == row["k"] and begin <= each["t"] < end for each in some.to_pylist())
+
+    want = list(filter(has_any, right(pa.concat_tables([events(1), some]), windows)))
+    assert stored.changed(run="2").window(windows).aggregate().to_pylist() == want

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,19 @@ def test_upkeep(spark: Any, tmp_path: Path) -> None:
     assert changed == ff.events(last, time="t", by="k").window(ff.tumbling(120)).aggregate(n=ff.Count()).to_pylist()
     with pytest.raises(ff.QueryError, match=r"'top' is stored from 2400 on"):
         more.window(windows).aggregate("top").toArrow()
+
+
+def test_tasks_write(spark: Any, tmp_path: Path, limit: Callable[..., None], caplog: Any) -> None:
+    limit(stored_driver_partials=0, few_events=0)
+    outputs = {"n": ff.Count(), "m": ff.Median("x")}
+    stored = ff.partials(tmp_path, time="t", by="k", frame=60, **outputs)
+    first, second = events(1), events(2, 600)
+    stored.append(spark.createDataFrame(first), run="1")
+    assert "max_driver_partials=0 is not enough" in caplog.text
+    stored.refresh(spark.createDataFrame(pa.concat_tables([first, second])), since=600, until=1200, run="2")
+    rows = [*first.to_pylist(), *(row for row in second.to_pylist() if row["t"] < 1200)]
+    want = ff.events(pa.Table.from_pylist(rows), time="t", by="k").window(ff.tumbling(120)).aggregate(**outputs)
+    assert stored.window(ff.tumbling(120)).aggregate() == want
+    stored.compact()
+    assert len(stored.table.commits.latest().files) == 1
+    assert stored.window(ff.tumbling(120)).aggregate() == want
