@@ -45,7 +45,7 @@ from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
-HELD_BYTES = 32 << 20
+HELD_BYTES = 16 << 20
 """Bytes of new partials after which what accumulating has left free among them is given back."""
 
 YEAR_10000 = 2_932_897
