@@ -14,7 +14,7 @@ from .aggregators.errors import QueryError, nearest, shown
 from .aggregators.extremes.min_max import Max
 from .aggregators.sums.sums import Sum
 from .engines import Engine, engine_for
-from .events import Events, Result, require_names
+from .query import EventColumns, Result, bound, require_names
 from .reading import SparkFiles
 from .runtime.columns.key_codes import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
@@ -55,7 +55,7 @@ STAYS = {
 class Origin:
     """The events that a relation is made of by windows, as long as nothing else has been done to them."""
 
-    events: Events[Any]
+    events: EventColumns
     spec: Spec
     windows: WithValidity
 
@@ -466,8 +466,9 @@ class Relation(Generic[Result]):
 
         def run(engine: Engine) -> Any:
             options = Options(window="flat", combine="executors")
-            rows: Events[Any] = Events(engine, FROM, tuple(by), TO, None, (), "error", options)
-            return rows.window(snapshot(emit="on_change")).aggregate(**outputs)
+            rows = EventColumns(engine, FROM, tuple(by), TO, None, (), "error", options)
+            engine, query = bound(rows, [snapshot(emit="on_change")], outputs)
+            return engine.run(query, options)
 
         return self.operators.snapshots(data, run, by)
 
@@ -475,8 +476,10 @@ class Relation(Generic[Result]):
         """The results of windows of a stream, each valid from the end of its window up to the next end."""
         if self.origin is None or not isinstance(self.origin.windows, TickSteps) or self.origin.windows.calendar:
             raise self._refused("aggregate", "is there only right over sliding or tumbling windows of fixed length")
-        events = replace(self.origin.events, by=tuple(keys))
-        found = events.window(self.origin.spec).options(window="flat").aggregate(**outputs)
+        options = replace(self.origin.events.run_options, window="flat")
+        events = replace(self.origin.events, by=tuple(keys), run_options=options)
+        engine, query = bound(events, [self.origin.spec], outputs)
+        found = engine.run(query, options)
         return self.operators.stamped(found, self.origin.windows.steps.every)
 
     def _refused(self, operator: str, why: str) -> QueryError:
@@ -530,7 +533,7 @@ def operators_for(engine: Engine) -> tuple[Engine, Operators]:
     return DataFrameEngine(df), DataFrameOperators()
 
 
-def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
+def windowed(events: EventColumns, spec: Spec) -> Relation[Any]:
     """The relation of :meth:`Windowed.relation`."""
     engine, operators = operators_for(events.engine.with_fields(events.names))
     events = replace(events, engine=engine)
@@ -564,7 +567,7 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
 
 
-def lasting(events: Events[Result]) -> Relation[Result]:
+def lasting(events: EventColumns) -> Relation[Any]:
     """The relation of interval events."""
     if events.until is None:
         raise QueryError("relation() of events without until= is given no windows; expected .window(...) before it")

@@ -39,6 +39,8 @@ from .results.extensions import with_extensions
 from .results.filled import filled
 from .results.finish import results_of
 from .sources.arrow import Reader, Readers, Source
+from .sources.computed import with_columns
+from .sources.struct_fields import StructFields, struct_paths
 from .threads import workers
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 
@@ -94,15 +96,11 @@ class LocalEngine:
         return LocalEngine(self.source.where(condition))
 
     def with_columns(self, expressions: Mapping[str, Any]) -> LocalEngine:
-        from .sources.computed import with_columns
-
         return LocalEngine(with_columns(self.source, expressions))
 
     def with_fields(self, names: Sequence[str]) -> LocalEngine:
         if set(names) <= set(self.source.schema.names):
             return self
-        from .sources.struct_fields import StructFields, struct_paths
-
         paths = struct_paths(self.source.schema, names)
         return LocalEngine(StructFields(self.source, paths)) if paths else self
 
