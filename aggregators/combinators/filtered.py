@@ -15,7 +15,7 @@ from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import single_values
 from ..contract.frames import Frames, Values, to_values, valid_rows
 from ..contract.operation import Operation, State, require_operation
-from ..contract.trial import sample
+from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools

@@ -15,7 +15,7 @@ from ..contract.column_functions import apply
 from ..contract.frames import Frames, Values
 from ..contract.lists import is_list, unfold
 from ..contract.operation import Operation, State, require_operation
-from ..contract.trial import sample
+from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 

@@ -20,13 +20,13 @@ from ..states.categories import Categories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
 from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
-from ..states.ragged import RaggedField
+from ..states.ragged import Ragged, RaggedField
 from ..states.rows import place
 from ..states.views import is_made
 from .aggregate import Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
 from .frames import Frames, Values, to_values, valid_rows
+from .sample_columns import sample
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
-from .trial import same, sample
 
 FEW_ROWS = 4
 """Rows that are accumulated to see whether a state is shared."""
@@ -561,3 +561,18 @@ def check_create(bound: BoundAggregate) -> None:
     said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
     law = LawError(bound.spec.in_its_words(said))
     raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {law}") from law
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold equal states; NaN equals NaN."""
+    if isinstance(a, Exact):
+        return isinstance(b, Exact) and a.integers() == b.integers()
+    if isinstance(a, Compensated):
+        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    if isinstance(a, Ragged):
+        ours, theirs = a.planes, cast(Ragged, b).planes
+        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
+    x, y = a, cast(NDArray[Any], b)
+    if x.dtype == object:
+        return all(bool(np.all(left == right)) for left, right in zip(x.tolist(), y.tolist(), strict=True))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

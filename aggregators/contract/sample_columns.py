@@ -1,18 +1,13 @@
-"""Made-up columns, with which operations are tried, and whether what came of them is equal."""
+"""Made-up columns, on which operations are tried."""
 
 from __future__ import annotations
 
 import decimal
-from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..states.categories import Categories
-from ..states.fields import Column, Compensated
-from ..states.limbs import Exact
-from ..states.ragged import Ragged
 
 
 def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
@@ -51,18 +46,3 @@ def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
         return pa.array(numbers).cast(type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
-
-
-def same(a: Column, b: Column) -> bool:
-    """Whether two columns hold equal states; NaN equals NaN."""
-    if isinstance(a, Exact):
-        return isinstance(b, Exact) and a.integers() == b.integers()
-    if isinstance(a, Compensated):
-        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
-    if isinstance(a, Ragged):
-        ours, theirs = a.planes, cast(Ragged, b).planes
-        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
-    x, y = a, cast(NDArray[Any], b)
-    if x.dtype == object:
-        return all(bool(np.all(left == right)) for left, right in zip(x.tolist(), y.tolist(), strict=True))
-    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))
