@@ -16,7 +16,7 @@ from .aggregators.errors import QueryError, nearest
 from .engines import Engine
 from .lookbacks import Lookback
 from .notebook import Described, of_events, picture_of
-from .query import EventColumns, Result, bound, require_names, windows_in
+from .query import EventColumns, Result, bound, require_names, results, windows_in
 from .relations import Relation, lasting, windowed
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW
@@ -225,8 +225,7 @@ class Windowed(Described, Generic[Result]):
         require_names(unnamed)
         if self.lookback is not None:
             return self.with_columns(**outputs)
-        engine, query = self._bound(outputs)
-        return cast(Result, engine.run(query, self.events.run_options))
+        return cast(Result, results(self.events, self.windows, outputs))
 
     def with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """The events themselves, all their columns in their order, with the outputs as further columns.

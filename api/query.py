@@ -15,7 +15,7 @@ from .engines import Engine, computed, in_arrow
 from .lookbacks import Lookback, outputs_over
 from .runtime.columns.ticks import Duration
 from .runtime.frames.windows import Windows
-from .runtime.plan.bind import bind, check_durations, keys_in, require_output
+from .runtime.plan.bind import bind, check_durations, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows.spec import Spec
 from .spark.options import Options
@@ -41,12 +41,6 @@ class EventColumns:
     def names(self) -> list[str]:
         """The columns that are named: time, keys, ends, ties."""
         return [self.time, *self.by, *([self.until] if self.until else []), *self.ties]
-
-    def check_keys(self) -> None:
-        """ColumnError unless the events have the columns of ``by=`` and ``ties=``, of types that can be keys."""
-        names = [name for name in (*self.by, *self.ties) if isinstance(name, str)]
-        if self.by or self.ties:
-            keys_in(self.engine.with_fields(names).schema(names), self.by, self.ties)
 
     def check_durations(self, windows: Sequence[Spec]) -> None:
         """DurationError where a duration of windows, or ``longest=``, does not fit the time of the events."""
@@ -102,6 +96,14 @@ def bound(
     for each in plan.axis.windows:
         warn_of(each)
     return engine, plan
+
+
+def results(
+    of: EventColumns, windows: Sequence[Spec], outputs: Mapping[str, Operation], lookback: Lookback | None = None
+) -> Any:
+    """The results of outputs over windows; see :func:`bound`."""
+    engine, plan = bound(of, windows, outputs, lookback)
+    return engine.run(plan, of.run_options)
 
 
 def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:

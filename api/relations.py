@@ -14,9 +14,9 @@ from .aggregators.errors import QueryError, nearest, shown
 from .aggregators.extremes.min_max import Max
 from .aggregators.sums.sums import Sum
 from .engines import Engine, engine_for
-from .query import EventColumns, Result, bound, require_names
+from .query import EventColumns, Result, require_names, results
 from .reading import SparkFiles
-from .runtime.columns.key_codes import require_key
+from .runtime.columns.plain import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.frames.windows import WithValidity
@@ -467,8 +467,7 @@ class Relation(Generic[Result]):
         def run(engine: Engine) -> Any:
             options = Options(window="flat", combine="executors")
             rows = EventColumns(engine, FROM, tuple(by), TO, None, (), "error", options)
-            engine, query = bound(rows, [snapshot(emit="on_change")], outputs)
-            return engine.run(query, options)
+            return results(rows, [snapshot(emit="on_change")], outputs)
 
         return self.operators.snapshots(data, run, by)
 
@@ -478,8 +477,7 @@ class Relation(Generic[Result]):
             raise self._refused("aggregate", "is there only right over sliding or tumbling windows of fixed length")
         options = replace(self.origin.events.run_options, window="flat")
         events = replace(self.origin.events, by=tuple(keys), run_options=options)
-        engine, query = bound(events, [self.origin.spec], outputs)
-        found = engine.run(query, options)
+        found = results(events, [self.origin.spec], outputs)
         return self.operators.stamped(found, self.origin.windows.steps.every)
 
     def _refused(self, operator: str, why: str) -> QueryError:

@@ -37,7 +37,7 @@ from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.filled import filled
-from .results.finish import results_of
+from .results.finish import counted_results, results_of
 from .sources.arrow import Reader, Readers, Source
 from .sources.computed import with_columns
 from .sources.struct_fields import StructFields, struct_paths
@@ -156,7 +156,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
-        lambda number, chunk: (len(chunk.partials), results_of(chunk)),
+        counted_results,
         parts,
         threads,
         None if source.shows_progress else watch,

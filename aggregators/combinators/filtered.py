@@ -13,13 +13,14 @@ from ..contract.aggregate import StateFunctions, accumulate_where
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import single_values
-from ..contract.frames import Frames, Values, to_values, valid_rows
+from ..contract.frames import Frames, Values, valid_rows
 from ..contract.operation import Operation, State, require_operation
 from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
 from ..states.categories import plain_values, values_type
+from ..states.fields import to_values
 
 __all__ = ["Filtered"]
 

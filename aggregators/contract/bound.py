@@ -17,14 +17,14 @@ from ..errors import ColumnError, FramefoldError, ImpureError, LawError, Operati
 from ..numeric.texts import text_at
 from ..states.arrays import Index
 from ..states.categories import Categories, plain_values, values_type
-from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
+from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly, to_values
 from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import Ragged, RaggedField
 from ..states.rows import place
 from ..states.views import is_made
 from .aggregate import Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
-from .frames import Frames, Values, to_values, valid_rows
+from .frames import Frames, Values, valid_rows
 from .sample_columns import sample
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OperationError, shown
+from ..states.fields import to_values
 from ..states.nested import with_inner
 from .bound import to_column
-from .frames import to_values, valid_rows
+from .frames import valid_rows
 
 PLACES = 18
 """Digits after the point that Python's decimals keep unless a type is declared."""

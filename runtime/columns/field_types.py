@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.categories import Categories, UnknownCategories
-from .key_codes import plain_type
+from .plain import plain_type
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
 """Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""

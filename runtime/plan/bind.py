@@ -19,7 +19,7 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.field_types import require_taken, type_of_values
-from ..columns.key_codes import key_type, require_key
+from ..columns.plain import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..frames.windows import Windows, WindowSpec

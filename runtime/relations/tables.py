@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.large import one_array
 from ...aggregators.states.views import is_made
-from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain, plain_type, require_key
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..expressions.in_arrow import in_arrow

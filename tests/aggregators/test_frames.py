@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.frames import to_values
+from framefold.aggregators.states.fields import to_values
 
 from ..support.limits import limit_of
 
