@@ -16,12 +16,12 @@ from .aggregators.sums.sums import Sum
 from .engines import Engine, engine_for
 from .query import EventColumns, Result, require_names, results
 from .reading import SparkFiles
+from .runtime.columns.field_types import type_of
 from .runtime.columns.plain import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.frames.windows import WithValidity
 from .runtime.local import LocalEngine
-from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
 from .runtime.relations.join_spec import JoinSpec
 from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of

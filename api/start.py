@@ -13,8 +13,8 @@ from .aggregators.errors import QueryError
 from .engines import computed, engine_for
 from .events import Events
 from .reading import SparkFiles
+from .runtime.columns.field_types import keys_in
 from .runtime.columns.ticks import Duration
-from .runtime.plan.bind import keys_in
 from .runtime.sources.arrow import Source
 from .runtime.sources.files import Files
 from .spark.options import Options

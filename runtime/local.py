@@ -22,13 +22,14 @@ from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import WholeKeys, sorted_events
+from .columns.field_types import type_of
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, type_of
+from .plan.bind import BOUNDS
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .progress import watched

@@ -14,6 +14,7 @@ from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import one_array
 from ...aggregators.states.views import is_made
+from ..columns.field_types import type_of
 from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain, plain_type, require_key
 from ..columns.sorting import differs
@@ -22,7 +23,6 @@ from ..expressions.in_arrow import in_arrow
 from ..expressions.text import Expr, expr
 from ..frames.windows import WithValidity
 from ..local import LocalEngine
-from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
 from .distinct import distinct
