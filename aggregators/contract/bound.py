@@ -183,10 +183,8 @@ class BoundAggregate:
     def ufuncs(self) -> Mapping[str, Any]:
         """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
-        written = [{"ufuncs", "joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
-        names = vars(of).keys() | next(names for names in written if names)
-        # "joins" is the older name of "ufuncs".
-        return of.ufuncs if "ufuncs" in names else getattr(of, "joins", {}) if "joins" in names else {}
+        written = next(names for kind in type(of).__mro__ if (names := {"ufuncs", "combine"} & vars(kind).keys()))
+        return of.ufuncs if "ufuncs" in vars(of).keys() | written else {}
 
     @property
     def has_kernels(self) -> bool:
