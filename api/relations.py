@@ -122,7 +122,7 @@ class Relation(Generic[Result]):
             parts = [side.where(condition) for side in self.sides]
             return replace(parts[0].union(parts[1]), told=((words, "went below the union"), *self.told))
         if (origin := self.origin) is not None and (why := self._pushed(origin, condition)) is not None:
-            below = windowed(origin.events.where(condition), origin.spec)
+            below = windowed(replace(origin.events, engine=origin.events.engine.where(condition)), origin.spec)
             return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
         told = ((words, STAYS[None if origin is None else origin.windows.valid_by]), *self.told)
         return replace(self, data=self.operators.where(self.data, condition), told=told, origin=None)

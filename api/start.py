@@ -118,8 +118,8 @@ def events(
     named = tuple(tuple(map(unquoted, names)) for names in (keys, order))
     made: Events[Any] = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
     if named[0] or named[1]:
-        names = [name for name in (*named[0], *named[1]) if isinstance(name, str)]
-        keys_in(engine.with_fields(names).schema(names), *named)
+        columns = [name for name in (*named[0], *named[1]) if isinstance(name, str)]
+        keys_in(engine.with_fields(columns).schema(columns), *named)
     if longest is not None:
         made.check_durations([])
     return made

@@ -161,7 +161,7 @@ class Bindable(ABC):
             parts += value.values() if isinstance(value, dict) else [value]
         return parts
 
-    def parts_joined(self) -> dict[str, Bindable]:
+    def parts_joined(self) -> dict[str, Any]:
         """The operations whose results it joins, by their names."""
         made_of = self._made_of()
         return next((value for value in made_of.values() if isinstance(value, dict)), made_of)

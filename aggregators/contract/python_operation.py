@@ -117,7 +117,7 @@ class ObjectColumns(StateFunctions):
             one, other = pickle.loads(cloudpickle.dumps((create(), create())))
             before = cloudpickle.dumps(other)
             folded_rows(self.scalar.accumulate, one, rows)
-            return cloudpickle.dumps(other) != before
+            return bool(cloudpickle.dumps(other) != before)
         except Exception:  # of a user's functions on made-up events, or of pickling
             return False
 

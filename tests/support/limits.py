@@ -24,7 +24,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "decoded_batch_rows": "runtime.sources.parquet_decoding.READ_ROWS",
     "min_decoded_rows": "runtime.sources.parquet_decoding.MIN_DECODED_ROWS",
     "keys_rows": "runtime.accumulate.time_order.KEYS_ROWS",
-    "many_rows": "runtime.threads.MANY",
+    "many_rows": "runtime.threads.MANY_ROWS",
     # rows to groups
     "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
     "sparse_codes": "runtime.columns.key_codes.MAX_SPARSE",
