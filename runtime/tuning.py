@@ -32,13 +32,13 @@ EVENTS_PER_PARTIAL = 4
 KEYS_ROWS = 1 << 17
 """Events of whole keys that a thread works on at a time: few enough that threads get equal shares.
 
-0.00 and 0.00, Sum beside each event, many keys.
+1.21 and 0.95, Sum beside each event, many keys.
 """
 
 MANY_ROWS = 1 << 17
 """Rows from which on several threads share them.
 
-0.00 and 0.00, Sum beside each event, many keys.
+0.99 and 0.99, Sum beside each event, many keys.
 """
 
 KEY_TILE_ROWS = 1 << 15
