@@ -98,11 +98,9 @@ def bound(
     return engine, plan
 
 
-def results(
-    of: EventColumns, windows: Sequence[Spec], outputs: Mapping[str, Operation], lookback: Lookback | None = None
-) -> Any:
+def results(of: EventColumns, windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> Any:
     """The results of outputs over windows; see :func:`bound`."""
-    engine, plan = bound(of, windows, outputs, lookback)
+    engine, plan = bound(of, windows, outputs)
     return engine.run(plan, of.run_options)
 
 
