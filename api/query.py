@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -17,6 +15,7 @@ from .runtime.columns.ticks import Duration
 from .runtime.frames.windows import Windows
 from .runtime.plan.bind import bind, check_durations, require_output
 from .runtime.plan.plan import Plan
+from .runtime.reporting import warn
 from .runtime.windows.spec import Spec
 from .spark.options import Options
 
@@ -128,11 +127,3 @@ def warn_of(windows: Windows) -> None:
         )
     if windows.moved:
         warn(windows.moved, CalendarWarning)
-
-
-def warn(message: str, category: type[UserWarning]) -> None:
-    """A warning at the line outside this package that has led to it."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -33,7 +32,7 @@ from .plan.bind import BOUNDS
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .progress import watched
-from .reporting import LOGGER, report_partials, report_way
+from .reporting import LOGGER, report_partials, report_way, warn
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
@@ -142,9 +141,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan, readers)
     if nulls:
-        warnings.warn(
-            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
-        )
+        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
     if large := events > BATCH_ROWS:
         give_back()
     merged = merge([*Partials.of_given_keys(plan), *partials])
@@ -236,11 +233,10 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     last = pc.max(ends.cast(pa.int32() if days else pa.int64())).as_py()
     if last is not None and last >= (YEAR_10000 if days else YEAR_10000 * 86_400_000_000):
         year = np.array(last).astype("datetime64[D]" if days else "datetime64[us]").astype("datetime64[Y]")
-        warnings.warn(
+        warn(
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",
             FarTimesWarning,
-            5,  # the line that calls .window(...).aggregate(...)
         )
 
 

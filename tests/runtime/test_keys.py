@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime.columns.key_codes import MAX_PACKED, dense, dictionary, encode, key_codes, pack, span
-from framefold.runtime.columns.plain import normalised, plain, plain_type, require_key
 
+from ..support.columns import normalised, plain, plain_type, require_key
 from ..support.limits import limits
 
 duckdb = pytest.importorskip("duckdb")
