@@ -1,7 +1,7 @@
 """What queries tell whoever runs them, by warnings or by the logger ``framefold``.
 
-To the logger: at INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody listens at INFO: the
-words take time.
+To the logger: at INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody
+listens at INFO: the words take time.
 """
 
 from __future__ import annotations
