@@ -12,8 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .aggregators.contract.column_expressions import without_expressions
-from .aggregators.contract.operation import Operation
+from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import Engine, engine_for, in_arrow

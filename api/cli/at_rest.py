@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import time as clock
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -30,15 +29,6 @@ from .windows import read_windows
 
 WORDS = "create.json"
 """The file, in the folder of the manifests, with the words of ``create``."""
-
-
-@contextmanager
-def running() -> Iterator[None]:
-    """A command that is run; see ``framefold run``."""
-    from .cli import _running
-
-    with _running():
-        yield
 
 
 def create(path: str, time: str, frame: str, agg: list[str], by: Sequence[str]) -> None:
@@ -109,7 +99,7 @@ def opened(path: str, trust: bool = False) -> StoredPartials:
 
 def made(path: str, said: dict[str, Any], trust: bool) -> StoredPartials:
     """The partials that are said to be at a path."""
-    outputs = read_aggregates(said["agg"], [])
+    outputs: dict[str, Any] = read_aggregates(said["agg"], [])
     frame = read_windows(said["frame"], {})
     return of_python(path, time=said["time"], by=said["by"], frame=frame, trust=trust, **outputs)
 

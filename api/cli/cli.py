@@ -6,8 +6,7 @@ import enum
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import typer
@@ -15,6 +14,7 @@ from typer.core import TyperCommand, TyperOption
 
 from .partials import app as partials
 from .plain import plain_arguments
+from .running import Interrupted, running
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -31,26 +31,6 @@ MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
 # Click's exception for wrong arguments; newer versions of typer bring a click of their own.
 _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
-
-
-class _Interrupted(Exception):
-    """Ctrl-C, as an exception that every version of typer passes on with its notes."""
-
-
-@contextmanager
-def _running() -> Iterator[None]:
-    """A command that is run: its warnings are sentences, and it can be interrupted."""
-    from .messages import told_warnings
-
-    try:
-        with told_warnings():
-            yield
-    except KeyboardInterrupt as error:
-        interrupted = _Interrupted()
-        for note in getattr(error, "__notes__", ()):
-            interrupted.add_note(note)
-        raise interrupted from error
-
 
 MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; local[*] if left out."
 
@@ -157,7 +137,7 @@ def run(
     given: dict[str, Any] = locals().copy()  # the arguments, by the names that the job has for them
     from .job import Job
 
-    with _running():
+    with running():
         Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
 
 
@@ -175,12 +155,12 @@ def demo(
     if stream:
         from .live.live import run_live
 
-        with _running():
+        with running():
             run_live(seconds, seed, master=master)
         return
     from .demo import run_demo
 
-    with _running():
+    with running():
         run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
 
 
@@ -209,7 +189,7 @@ def submit(
     """
     from .submit import submit_job
 
-    with _running():
+    with running():
         return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
 
 
@@ -270,7 +250,7 @@ def _failed(error: Exception) -> int:
         return _say(as_options(with_notes(str(error), error)), FAILURE)
     if isinstance(error, MemoryError):
         return _say(with_notes("there is not enough memory for this", error), FAILURE)
-    if isinstance(error, _Interrupted):
+    if isinstance(error, Interrupted):
         return _say(with_notes("interrupted", error), INTERRUPTED)
     if from_spark(error):
         return _say(with_notes(f"Spark failed: {as_options(essence(str(error)))}", error), FAILURE)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from .running import running
+
 # Nothing of framefold's: help is there before pyarrow would be.
 
 app = typer.Typer(
@@ -45,7 +47,6 @@ def create(
     [bold]framefold partials create lake --time at --by k --frame "1 day" --agg n=count --agg spent=sum:x[/bold]
     """
     from .at_rest import create as of
-    from .at_rest import running
 
     with running():
         of(path, time, frame, agg, by or [])
@@ -60,7 +61,6 @@ def append(
 ) -> None:
     """Add events as a run, all or none; nothing where the run is in."""
     from .at_rest import append as of
-    from .at_rest import running
 
     with running():
         of(path, events, run, format)
@@ -79,7 +79,7 @@ def window(
     trust: Trust = False,
 ) -> None:
     """Give windows over all that is kept."""
-    from .at_rest import give, running
+    from .at_rest import give
 
     with running():
         give(path, window, every, after, until, output or [], out, preview, trust)
@@ -99,7 +99,7 @@ def changed(
     trust: Trust = False,
 ) -> None:
     """Give the windows that a run has changed."""
-    from .at_rest import give, running
+    from .at_rest import give
 
     with running():
         give(path, window, every, after, until, output or [], out, preview, trust, run)
@@ -108,7 +108,6 @@ def changed(
 @app.command()
 def runs(path: PathOf) -> None:
     """List the runs that are in."""
-    from .at_rest import running
     from .at_rest import runs as of
 
     with running():
@@ -118,7 +117,7 @@ def runs(path: PathOf) -> None:
 @app.command()
 def compact(path: PathOf, trust: Trust = False) -> None:
     """Merge the files of each day."""
-    from .at_rest import opened, running
+    from .at_rest import opened
 
     with running():
         opened(path, trust).compact()
@@ -132,7 +131,6 @@ def expire(
 ) -> None:
     """Take away the frames that are older than some time."""
     from .at_rest import expire as of
-    from .at_rest import running
 
     with running():
         of(path, older, trust)

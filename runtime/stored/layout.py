@@ -17,8 +17,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import Plain
-from ...aggregators.states.large import fitting
-from ..columns.key_codes import one_array
+from ...aggregators.states.large import fitting, one_array
 from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column

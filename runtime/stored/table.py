@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
-from ...aggregators.states.large import is_text
+from ...aggregators.states.large import is_text, one_array
 from ..columns.field_types import CATEGORIES
-from ..columns.key_codes import key_codes, one_array
+from ..columns.key_codes import key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
