@@ -32,7 +32,6 @@ MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 # Click's exception for wrong arguments; newer versions of typer bring a click of their own.
 _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
 
-
 MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; local[*] if left out."
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)

@@ -1,11 +1,9 @@
-"""How a command is run: its warnings are sentences, and it can be interrupted."""
+"""A command that is run: its warnings are sentences, its end by Ctrl-C an error."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-# Nothing of framefold's: help is there before pyarrow would be.
 
 
 class Interrupted(Exception):
@@ -14,7 +12,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Run a command: Ctrl-C in it is an :class:`Interrupted`."""
+    """A command that is run: its warnings are sentences, and it can be interrupted."""
     from .messages import told_warnings
 
     try:

@@ -76,7 +76,7 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
 
 
 def counted_results(number: int, chunk: Chunk, wanted: Wanted | None = None) -> tuple[int, pa.Table]:
-    """How many partials a chunk has, and its results, or those of the wanted windows; whatever its number."""
+    """How many partials a chunk has, and its results; whatever its number."""
     return len(chunk.partials), results_of(chunk, wanted)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
@@ -94,7 +94,7 @@ class Layout:
         """The columns before those of states."""
         return (*self.plan.by, START, END, RUN)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a file."""
         plan = self.plan
@@ -106,16 +106,11 @@ class Layout:
 
     def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
         """What rows of a file should be, in words, as they are not; none where some columns are right."""
+        names = found.column_names
         for each in in_parquet(schema):
-            if found.column_names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
+            if names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
                 return f"one {each.name} ({each.type})"
-        numbers = [
-            columns
-            for name, fields in self.plan.state_columns.items()
-            for key, columns in fields.items()
-            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
-        ]
-        for name in {START, END, RUN, *(each for columns in numbers for each in columns)} & {*schema.names}:
+        for name in self._never_null & {*schema.names}:
             if found.column(name).null_count:
                 return f"a value in each of {name}"
         if len(found) != rows:
@@ -123,6 +118,17 @@ class Layout:
         if END in schema.names and (self.ends(found) <= self.starts(found)).any():
             return f"each {END} after {START}"
         return "an event in each" if len(schema) == len(self.schema) and (self.counts(found) < 1).any() else ""
+
+    @cached_property
+    def _never_null(self) -> set[str]:
+        """The columns of which each row has a value."""
+        numbers = [
+            columns
+            for name, fields in self.plan.state_columns.items()
+            for key, columns in fields.items()
+            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
+        ]
+        return {START, END, RUN, *(each for columns in numbers for each in columns)}
 
     def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
         """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""

@@ -267,7 +267,8 @@ class Table:
         place, names = f"{self.commits.path}/{file.path}", schema.names
         try:
             opened = pq.ParquetFile(place, filesystem=self.commits.system)
-            there = [name for name in names if name in opened.schema_arrow.names]
+            known = set(opened.schema_arrow.names)
+            there = [name for name in names if name in known]
             groups = range(opened.num_row_groups) if keys is None else groups_of(opened.metadata, keys)
             found = opened.read_row_groups(groups, columns=there, use_threads=False)
         except (pa.ArrowException, OSError, KeyError) as error:
