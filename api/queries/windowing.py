@@ -1,0 +1,233 @@
+"""Which windows a function, or a frame, of SQL says."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..aggregators.durations import Length, written
+from ..aggregators.errors import QueryError
+from ..lookbacks import before
+from ..runtime.columns.ticks import Duration
+from ..runtime.windows.around import around
+from ..runtime.windows.cumulating import cumulating
+from ..runtime.windows.landmark import landmark
+from ..runtime.windows.session import session
+from ..runtime.windows.sliding import sliding, tumbling
+from ..runtime.windows.spec import Spec
+from .calls import ascends, literal, refused
+from .trees import column, kind, text_of
+
+START, END = column("window", "start"), column("window", "end")
+"""The bounds of windows in results."""
+
+TABLE_FUNCTIONS = {
+    "TUMBLE": ("size", "offset"), "HOP": ("slide", "size", "offset"), "CUMULATE": ("slide", "size", "offset"),
+    "SESSION": ("gap",),
+}  # fmt: skip
+"""The parameters of functions of tables after the table and the time; a function of groups lacks the table."""
+OF_SPARK = {"WINDOW": ("size", "slide", "offset"), "SESSION_WINDOW": ("gap",)}
+SAME = {"step": "slide", "hopsize": "slide", "hop_size": "slide", "dur": "size", "window_size": "size"}
+"""Parameters by other names."""
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """The windows of a query, the time that they are of, and what names them.
+
+    ``keys`` are those that a table function has sessions of; None where it does not say.
+    """
+
+    call: Any
+    time: Any
+    spec: Spec
+    keys: tuple[Any, ...] | None = None
+
+    @property
+    def word(self) -> str:
+        return str(self.call.name).upper()
+
+    def bound(self, node: Any) -> Any:
+        """What a part means that is a bound of windows, or these themselves; None for another part."""
+        if kind(node) == "Column":
+            path = ".".join(part.name.lower() for part in node.parts)
+            struct = "session_window" if self.word == "SESSION_WINDOW" else "window"
+            of_struct = {struct: column("window"), f"{struct}.start": START, f"{struct}.end": END}
+            return {"window_start": START, "window_end": END, "window_time": self.last, **of_struct}.get(path)
+        if kind(node) != "Anonymous":
+            return None
+        if node == self.call:
+            return column("window")
+        word, arguments = node.name.upper(), node.expressions
+        if word == "WINDOW_TIME" and len(arguments) == 1 and self.bound(arguments[0]) == column("window"):
+            return self.last
+        which = {f"{self.word}_START": START, f"{self.word}_END": END, f"{self.word}_ROWTIME": self.last}.get(word)
+        return which if arguments == self.call.expressions else None
+
+    @property
+    def last(self) -> Any:
+        """The last instant of a window: of Spark's a microsecond before its end, of Flink's a millisecond."""
+        from sqlglot import exp
+
+        unit = "MICROSECOND" if self.word in OF_SPARK else "MILLISECOND"
+        return exp.Sub(this=END, expression=exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit)))
+
+
+def of_table(call: Any) -> tuple[Any, Windowing] | None:
+    """The table that a function of tables is of, and its windows; None where it is another function."""
+    names = TABLE_FUNCTIONS.get(str(call.name).upper())
+    if kind(call) != "Anonymous" or names is None:
+        return None
+    given = by_name(call, ("data", "timecol", *names))
+    table, time = given.pop("data", None), given.pop("timecol", None)
+    if table is None or time is None:
+        raise refused(call, f"{call.name}(table, time, {', '.join(names)})")
+    if kind(time) == "Anonymous" and time.name.upper() == "DESCRIPTOR" and len(time.expressions) == 1:
+        time = time.expressions[0]
+    partition = table.args.get("partition")
+    keys = partition.expressions if partition is not None else []
+    keys = [part for each in keys for part in (each.expressions if kind(each) == "Tuple" else [each.unnest()])]
+    if keys and call.name.upper() != "SESSION":
+        raise refused(call, "PARTITION BY of a table in SESSION only, and the keys in GROUP BY")
+    return table, Windowing(call, time, spec_of(call, given), tuple(keys))
+
+
+def of_group(call: Any) -> Windowing | None:
+    """The windows of a function in ``GROUP BY``; None where it is none."""
+    names = (TABLE_FUNCTIONS | OF_SPARK).get(str(call.name).upper()) if kind(call) == "Anonymous" else None
+    if names is None:
+        return None
+    given = by_name(call, ("timecol", *names))
+    time = given.pop("timecol", None)
+    if time is None:
+        raise refused(call, f"{call.name}(time, {', '.join(names)})")
+    return Windowing(call, time, spec_of(call, given))
+
+
+def by_name(call: Any, names: Sequence[str]) -> dict[str, Any]:
+    """The arguments of a function by their names."""
+    given: dict[str, Any] = {}
+    for name, each in zip([*names, *[""] * len(call.expressions)], call.expressions, strict=False):
+        if kind(each) == "Kwarg":
+            name, each = each.name.lower(), each.expression
+            name = SAME.get(name, name)
+        if name not in names or name in given:
+            raise refused(call, f"{call.name}({', '.join(names)})")
+        given[name] = each
+    return given
+
+
+def spec_of(call: Any, given: Mapping[str, Any]) -> Spec:
+    """The windows of a function, by its durations.
+
+    The longer one of two is the size of a window, wherever it stands: Flink, RisingWave and Oracle have it last,
+    Calcite's proposal, Spark and others first.
+    """
+    lengths: Any = {name: duration(each) for name, each in given.items()}
+    word, named = str(call.name).upper(), any(kind(each) == "Kwarg" for each in call.expressions)
+    offset = {"offset": lengths["offset"]} if "offset" in lengths else {}
+    if "gap" in lengths:
+        return session(lengths["gap"], merge_touching=True)
+    if "size" not in lengths or (word in ("HOP", "CUMULATE") and "slide" not in lengths):
+        raise refused(call, "the durations of windows")
+    if "slide" not in lengths:
+        return tumbling(lengths["size"], **offset)
+    slide, size = lengths["slide"], lengths["size"]
+    if not named and ticks(slide) > ticks(size):
+        slide, size = size, slide
+    if word == "CUMULATE":
+        return cumulating(size, slide, **offset)
+    return sliding(size, slide, gaps="allow", **offset)
+
+
+def ticks(length: Duration) -> tuple[int, int]:
+    """What durations are compared by."""
+    found = written(length, "sql()")
+    return (found.months, found.microseconds) if isinstance(found, Length) else (0, found)
+
+
+def duration(node: Any) -> Any:
+    """A duration, as windows take it."""
+    if kind(node) == "Neg":
+        return before(duration(node.this))
+    if kind(node) == "Interval":
+        unit = node.args.get("unit")
+        words: Any = f"{node.this.name} {'' if unit is None else unit.sql().lower()}".strip()
+    else:
+        words = literal(node)
+    length = written(words, "sql()")
+    weeks = isinstance(length, Length) and length.in_weeks  # which start on a Thursday, as 1970 does
+    return datetime.timedelta(microseconds=length.microseconds) if weeks else words
+
+
+@dataclass(frozen=True)
+class Over:
+    """Which events an ``OVER`` takes in: their keys, their time, and the windows."""
+
+    keys: tuple[Any, ...]
+    time: Any
+    spec: Spec
+
+
+def of_over(window: Any, named: Mapping[str, Any]) -> Over:
+    """What an ``OVER`` says; ``named`` has those of the clause ``WINDOW``."""
+    alias = window.args.get("alias")
+    if alias is not None:
+        if alias.name not in named or any(window.args.get(each) for each in ("partition_by", "order", "spec")):
+            raise refused(window, f"one of the windows {', '.join(named)}" if named else "OVER (...)")
+        window = named[alias.name]
+    order = window.args.get("order")
+    if order is None or len(order.expressions) != 1 or not ascends(order.expressions[0], order.expressions[0].this):
+        raise refused(window, "OVER (... ORDER BY time), one time that ascends")
+    keys = tuple(window.args.get("partition_by") or ())
+    return Over(keys, order.expressions[0].this, frame_of(window))
+
+
+def frame_of(window: Any) -> Spec:
+    """The windows that the frame of an ``OVER`` is."""
+    frame = window.args.get("spec")
+    if frame is None:
+        return landmark(closed="both")
+    word = str(frame.args.get("kind")).upper()
+    if frame.args.get("exclude") or word not in ("ROWS", "RANGE"):
+        raise refused(window, "a frame of ROWS or RANGE")
+    ends = [(frame.args.get(name), str(frame.args.get(f"{name}_side") or "").upper()) for name in ("start", "end")]
+    if ends[1][0] is None:
+        ends[1] = ("CURRENT ROW", "")
+    words = [each.upper() if isinstance(each, str) else "" for each, _ in ends]
+    if words == ["UNBOUNDED", "CURRENT ROW"] and ends[0][1] == "PRECEDING" and word == "RANGE":
+        return landmark(closed="both")
+    if "UNBOUNDED" in words:
+        raise refused(window, "a frame with bounds, or RANGE from UNBOUNDED PRECEDING to CURRENT ROW")
+    lengths = [None if said else duration(each) for (each, _), said in zip(ends, words, strict=True)]
+    integers = word == "ROWS" or any(isinstance(each, int) for each in lengths)
+    zero: Any = 0 if integers else datetime.timedelta(0)
+    pair: Any = [
+        zero if each is None else each if side == "FOLLOWING" else before(each)
+        for each, (_, side) in zip(lengths, ends, strict=True)
+    ]
+    if word == "ROWS":
+        if not all(isinstance(each, int) for each in pair):
+            raise refused(window, "numbers of rows")
+        return around(rows=pair, min_fill="partial")
+    return around(time=pair)
+
+
+def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[Any]) -> None:
+    """QueryError unless what is grouped by tells the windows of a function of tables apart."""
+    if windowing.keys is None:
+        return
+    ends = any(each in (END, windowing.last) for each in grouped)
+    starts = START in grouped
+    if not (ends or starts) or (windowing.word == "CUMULATE" and not ends):
+        raise QueryError(
+            f"the query groups {windowing.call.name} by {', '.join(map(text_of, [*grouped, *keys])) or 'nothing'}; expected "
+            "GROUP BY window_start, window_end"
+        )
+    if windowing.word == "SESSION" and set(windowing.keys) != set(keys):
+        raise QueryError(
+            f"the query has sessions of {', '.join(map(text_of, windowing.keys)) or 'all rows together'} and groups them "
+            f"by {', '.join(map(text_of, keys)) or 'nothing else'}; expected the same in PARTITION BY and in GROUP BY"
+        )
