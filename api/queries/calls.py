@@ -13,8 +13,11 @@ from ..named import NAMED
 from ..runtime.expressions.text import KNOWN, of_tree
 from .trees import kind, text_of
 
+OF_OPERATIONS = ("all_of", "element_wise", "filtered", "flat_mapped", "grouped_by", "mapped", "reducing")
+"""Operations that are made of others, or of functions."""
+
 CALLS: dict[str, Callable[..., Operation]] = {
-    **NAMED,
+    **{name: kind for name, kind in NAMED.items() if name not in OF_OPERATIONS},
     "approx_distinct": ops.ApproxCountDistinct, "any_value": ops.First, "arbitrary": ops.First,
     "first_value": ops.First, "last_value": ops.Last, "array_agg": ops.CollectList, "list": ops.CollectList,
     "array_unique_agg": ops.CollectSet, "avg": ops.Average, "mean": ops.Average, "max_by": ops.ArgMax,
@@ -25,7 +28,7 @@ CALLS: dict[str, Callable[..., Operation]] = {
     "var_samp": ops.Variance, "var_pop": partial(ops.Variance, ddof=0),
     "variance_pop": partial(ops.Variance, ddof=0),
     "quantile_cont": ops.Quantile, "percentile": ops.Quantile, "percentile_cont": ops.Quantile,
-    "quantile_disc": partial(ops.Quantile, method="discrete"), "count_all": ops.Count,
+    "quantile_disc": partial(ops.Quantile, method="discrete"),
     "percentile_disc": partial(ops.Quantile, method="discrete"),
 }  # fmt: skip
 """By the words of SQL, those of sqlglot's classes for them, and the names of the operations here."""
@@ -34,12 +37,12 @@ DISTINCT = {"count": ops.CountDistinct, "sum": ops.DistinctSum, "array_agg": ops
 DISTINCT |= {name: NAMED[name] for name in ("min", "max", "count_distinct", "collect_set", "bool_and", "bool_or")}
 """Of different values only."""
 
+COUNTS = ("count", "count_if", "count_distinct", "approx_distinct", "approx_count_distinct")
 JOINED = ("group_concat", "string_agg", "listagg")
 RANKED = {"percentile_cont", "percentile_disc", "mode", *JOINED}
 """What may be ``WITHIN GROUP``."""
 BY_TIME = {"array_agg", "list", "collect_list", "first_value", "last_value", "first", "last", "any_value", *JOINED}
 """What may have an ``ORDER BY``, which is that of the events."""
-SORTED = ("Order", "Distinct", "IgnoreNulls", "RespectNulls")
 
 
 def name_of(node: Any) -> str:
@@ -107,6 +110,14 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
         delimiter = arguments[1].this if len(arguments) == 2 else ","
         return _made(node, partial(ops.Concat, delimiter=delimiter), arguments[:1])
     return _made(node, CALLS[name], arguments)
+
+
+def or_none(node: Any, value: Any) -> Any:
+    """The value of a call over frames of rows; a count of a frame without rows, which has no window, is 0."""
+    from sqlglot import exp
+
+    call = node.this if kind(node) == "Filter" else node
+    return exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) if name_of(call) in COUNTS else value
 
 
 def ascends(ordered: Any, by: Any) -> bool:

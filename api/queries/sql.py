@@ -16,14 +16,15 @@ from ..runtime.expressions.text import of_tree
 from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
-from .calls import is_call, literal, operation, refused, unknown_call
+from .calls import is_call, literal, operation, or_none, refused, unknown_call
 from .trees import column, conjuncts, kind, parsed, path_of, replaced, text_of
-from .windowing import Over, Windowing, of_group, of_over, of_table, require_whole
+from .windowing import Over, Windowing, frame_of, of_group, of_over, of_table, require_whole
 
 __all__ = ["sql"]
 
 CLAUSES = {"expressions", "from", "from_", "where", "group", "having", "order", "limit", "offset", "windows"}
 CLAUSES |= {"with", "with_", "kind", "partition"}
+KNOWN = "WHERE, GROUP BY, HAVING, WINDOW, ORDER BY and LIMIT"
 WINDOWS = "a function of windows: FROM TUMBLE(...), GROUP BY window(...), or OVER (...)"
 
 
@@ -133,8 +134,7 @@ class Query:
                 parts = value if isinstance(value, list) else [value]
                 said = ", ".join(text_of(each) if hasattr(each, "sql") else str(each) for each in parts)
                 raise QueryError(
-                    f"the query has {said or name.upper()}; expected one SELECT of one table, with WHERE, GROUP BY, HAVING, "
-                    "ORDER BY and LIMIT"
+                    f"the query has {said or name.upper()}; expected one SELECT of one table, with {KNOWN}"
                 )
         self.select = select
         inner = part(select, "with")
@@ -365,7 +365,8 @@ class Query:
         if self.origin.windowing is not None or self.select.args.get("group") or self.select.args.get("having"):
             raise refused(overs[0][0], "OVER, or GROUP BY with other windows")
         rows, _ = self.events(first.time, first.keys, [*self.origin.conditions, *self.conditions])
-        of = dict(overs)
+        of = {self.origin.meant(each): over for each, over in overs}
+        integers = pa.types.is_integer(rows.engine.schema([rows.time]).field(rows.time).type)
         taken = [*rows.engine.schema([]).names]
         outputs: dict[str, Operation] = {}
         calls: dict[Any, str] = {}
@@ -377,13 +378,14 @@ class Query:
                         raise unknown_call(node.this)
                     name = calls[node] = own_name(text_of(node), taken)
                     taken.append(name)
-                    outputs[name] = operation(self.origin.meant(node.this), first.time, over=True).over(of[node].spec)
-                return column(calls[node])
+                    frame = frame_of(of[node].window, integers)
+                    outputs[name] = operation(node.this, first.time, over=True).over(frame)
+                return or_none(node.this, column(calls[node]))
             if is_call(node):
                 raise refused(node, "OVER in each aggregate")
             return None
 
-        selection = self.selection([], lambda node: self.origin.meant(replaced(node, finished)), self.names())
+        selection = self.selection([], lambda node: replaced(self.origin.meant(node), finished), self.names())
         return rows_of(rows.window().with_columns(**outputs), selection)
 
     def names(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def kind(node: Any) -> str:
 
 def text_of(node: Any) -> str:
     """A part as it can be written."""
-    return str(node.sql(dialect=dialect()))
+    return str(node.sql(dialect=dialect(), normalize_functions="lower"))
 
 
 def column(*path: str) -> Any:
@@ -80,7 +81,7 @@ def parsed(query: str) -> Any:
     try:
         trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
     except (SqlglotError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = re.sub("<Token .*>", "its end", str(error).splitlines()[0]).rstrip(".")
         raise QueryError(f"the query is no SQL that is known here: {reason}") from error
     if len(trees) != 1:
         raise QueryError(f"the query has {len(trees)} statements; expected one SELECT")

@@ -13,7 +13,6 @@ from ..lookbacks import before
 from ..runtime.columns.ticks import Duration
 from ..runtime.windows.around import around
 from ..runtime.windows.cumulating import cumulating
-from ..runtime.windows.landmark import landmark
 from ..runtime.windows.session import session
 from ..runtime.windows.sliding import sliding, tumbling
 from ..runtime.windows.spec import Spec
@@ -29,6 +28,8 @@ TABLE_FUNCTIONS = {
 }  # fmt: skip
 """The parameters of functions of tables after the table and the time; a function of groups lacks the table."""
 OF_SPARK = {"WINDOW": ("size", "slide", "offset"), "SESSION_WINDOW": ("gap",)}
+ALL_ROWS, ALL_TICKS, ALL_TIME = (1 << 31) - 1, 1 << 62, datetime.timedelta(days=40_000_000)
+"""More rows, and more time, than there are before an event."""
 SAME = {"step": "slide", "hopsize": "slide", "hop_size": "slide", "dur": "size", "window_size": "size"}
 """Parameters by other names."""
 
@@ -164,11 +165,11 @@ def duration(node: Any) -> Any:
 
 @dataclass(frozen=True)
 class Over:
-    """Which events an ``OVER`` takes in: their keys, their time, and the windows."""
+    """Which events an ``OVER`` takes in: their keys, their time, and what else it says."""
 
     keys: tuple[Any, ...]
     time: Any
-    spec: Spec
+    window: Any
 
 
 def of_over(window: Any, named: Mapping[str, Any]) -> Over:
@@ -182,37 +183,32 @@ def of_over(window: Any, named: Mapping[str, Any]) -> Over:
     if order is None or len(order.expressions) != 1 or not ascends(order.expressions[0], order.expressions[0].this):
         raise refused(window, "OVER (... ORDER BY time), one time that ascends")
     keys = tuple(window.args.get("partition_by") or ())
-    return Over(keys, order.expressions[0].this, frame_of(window))
+    return Over(keys, order.expressions[0].this, window)
 
 
-def frame_of(window: Any) -> Spec:
-    """The windows that the frame of an ``OVER`` is."""
+def frame_of(window: Any, integers: bool) -> Spec:
+    """The windows that the frame of an ``OVER`` is; ``integers`` says whether times are."""
     frame = window.args.get("spec")
-    if frame is None:
-        return landmark(closed="both")
-    word = str(frame.args.get("kind")).upper()
-    if frame.args.get("exclude") or word not in ("ROWS", "RANGE"):
+    said = {} if frame is None else frame.args
+    word = str(said.get("kind", "RANGE")).upper()
+    if said.get("exclude") or word not in ("ROWS", "RANGE"):
         raise refused(window, "a frame of ROWS or RANGE")
-    ends = [(frame.args.get(name), str(frame.args.get(f"{name}_side") or "").upper()) for name in ("start", "end")]
-    if ends[1][0] is None:
-        ends[1] = ("CURRENT ROW", "")
-    words = [each.upper() if isinstance(each, str) else "" for each, _ in ends]
-    if words == ["UNBOUNDED", "CURRENT ROW"] and ends[0][1] == "PRECEDING" and word == "RANGE":
-        return landmark(closed="both")
-    if "UNBOUNDED" in words:
-        raise refused(window, "a frame with bounds, or RANGE from UNBOUNDED PRECEDING to CURRENT ROW")
-    lengths = [None if said else duration(each) for (each, _), said in zip(ends, words, strict=True)]
-    integers = word == "ROWS" or any(isinstance(each, int) for each in lengths)
-    zero: Any = 0 if integers else datetime.timedelta(0)
-    pair: Any = [
-        zero if each is None else each if side == "FOLLOWING" else before(each)
-        for each, (_, side) in zip(lengths, ends, strict=True)
-    ]
-    if word == "ROWS":
-        if not all(isinstance(each, int) for each in pair):
-            raise refused(window, "numbers of rows")
-        return around(rows=pair, min_fill="partial")
-    return around(time=pair)
+    ends = [said.get("start") or "UNBOUNDED", said.get("end") or "CURRENT ROW"]
+    sides = [str(said.get(f"{end}_side") or "PRECEDING").upper() for end in ("start", "end")]
+    if isinstance(ends[1], str) and ends[1].upper() == "UNBOUNDED":
+        raise refused(window, "a frame that ends at the current row, or at a distance from it")
+    integers = integers or word == "ROWS"
+    words = {"CURRENT ROW": 0 if integers else datetime.timedelta(0)}
+    words["UNBOUNDED"] = ALL_ROWS if word == "ROWS" else ALL_TICKS if integers else ALL_TIME
+    pair: Any = []
+    for end, side in zip(ends, sides, strict=True):
+        length = words[end.upper()] if isinstance(end, str) else duration(end)
+        pair.append(length if side == "FOLLOWING" else before(length))
+    if word == "RANGE":
+        return around(time=pair)
+    if not all(isinstance(each, int) for each in pair):
+        raise refused(window, "numbers of rows")
+    return around(rows=pair, min_fill="partial")
 
 
 def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[Any]) -> None:
@@ -221,13 +217,10 @@ def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[A
         return
     ends = any(each in (END, windowing.last) for each in grouped)
     starts = START in grouped
+    by = ", ".join(map(text_of, [*grouped, *keys])) or "nothing"
     if not (ends or starts) or (windowing.word == "CUMULATE" and not ends):
-        raise QueryError(
-            f"the query groups {windowing.call.name} by {', '.join(map(text_of, [*grouped, *keys])) or 'nothing'}; expected "
-            "GROUP BY window_start, window_end"
-        )
+        raise QueryError(f"the query groups {windowing.word} by {by}; expected GROUP BY window_start, window_end")
     if windowing.word == "SESSION" and set(windowing.keys) != set(keys):
-        raise QueryError(
-            f"the query has sessions of {', '.join(map(text_of, windowing.keys)) or 'all rows together'} and groups them "
-            f"by {', '.join(map(text_of, keys)) or 'nothing else'}; expected the same in PARTITION BY and in GROUP BY"
-        )
+        of = ", ".join(map(text_of, windowing.keys)) or "all rows together"
+        expected = "the same keys in PARTITION BY and GROUP BY"
+        raise QueryError(f"the query has sessions of {of}, and groups them by {by}; expected {expected}")

@@ -41,7 +41,8 @@ WORDS = (
 def dialect() -> Any:
     """Spark's words, but with one kind of quotes for text and one for names, and no backslashes in text.
 
-    A function may take a table, as ``TABLE trips PARTITION BY zone``, and be called ``SESSION``.
+    A function may take a table, as ``TABLE trips PARTITION BY zone``, and be called ``SESSION``, or ``window`` after
+    ``GROUP BY``.
     """
     from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
@@ -58,7 +59,8 @@ def dialect() -> Any:
         return found
 
     class Parsing(parser.Parser):
-        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, tokens.TokenType.SESSION}
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, getattr(tokens.TokenType, "SESSION", tokens.TokenType.VAR)}
+        QUERY_MODIFIER_TOKENS = {*parser.Parser.QUERY_MODIFIER_TOKENS} - {tokens.TokenType.WINDOW}
         NO_PAREN_FUNCTION_PARSERS = {**parser.Parser.NO_PAREN_FUNCTION_PARSERS, "TABLE": table}
 
         def _is_table_query(self) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from pyspark.sql import Column, DataFrame
 
 from ...runtime.expressions.text import Expr
-from ...runtime.results.selected import COLUMN, Selection, require_unsorted
+from ...runtime.results.selected import COLUMN, Order, Selection, require_unsorted
 from ..convert.names import column
 from .engine import DataFrameEngine
 
@@ -21,14 +23,13 @@ def selected(df: DataFrame, selection: Selection) -> DataFrame:
     def value(of: Expr) -> Column:
         return column(of.column) if of.column in df.columns else engine.column_of(of, COLUMN)
 
+    def key(order: Order) -> Column:
+        way = f"{'desc' if order.descending else 'asc'}_nulls_{'first' if order.nulls_first else 'last'}"
+        return cast(Column, getattr(value(order.by), way)())
+
     rows = engine.df
     if selection.order:
-        keys = [(value(each.by), each) for each in selection.order]
-        ways = [
-            f"{'desc' if each.descending else 'asc'}_nulls_{'first' if each.nulls_first else 'last'}"
-            for _, each in keys
-        ]
-        rows = rows.orderBy(*(getattr(key, way)() for (key, _), way in zip(keys, ways, strict=True)))
+        rows = rows.orderBy(*map(key, selection.order))
     rows = rows.select(*(value(each).alias(name) for name, each in selection.columns.items()))
     rows = rows.offset(selection.offset) if selection.offset else rows
     return rows if selection.limit is None else rows.limit(selection.limit)
