@@ -147,7 +147,7 @@ class Query:
     def origin_of(self, source: Any) -> Origin:
         """Where the rows of a part of ``FROM`` come from."""
         alias = source.alias if hasattr(source, "alias") else ""
-        if kind(source) == "TableFromRows" or (kind(source) == "Table" and kind(source.this) == "Anonymous"):
+        if kind(source) == "TableFromRows" or (kind(source) == "Table" and hasattr(source.this, "sql_names")):
             call = source.this
             while kind(call) == "Anonymous" and call.name.upper() == "TABLE" and len(call.expressions) == 1:
                 call = call.expressions[0]
