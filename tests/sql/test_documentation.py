@@ -270,7 +270,8 @@ FLINK_AGGREGATION = [
     ),
     Page(
         "SELECT user, SESSION_START(order_time, INTERVAL '30' MINUTE), "
-        "SESSION_ROWTIME(order_time, INTERVAL '30' MINUTE), COUNT(*) FROM Orders GROUP BY user, SESSION(order_time, INTERVAL '30' MINUTE)",
+        "SESSION_ROWTIME(order_time, INTERVAL '30' MINUTE), COUNT(*) FROM Orders "
+        "GROUP BY user, SESSION(order_time, INTERVAL '30' MINUTE)",
         [
             (7, at("10:00"), at("10:59:59.999"), 2), (7, at("11:31"), at("12:00:59.999"), 1),
             (8, at("11:00"), at("11:29:59.999"), 1),
