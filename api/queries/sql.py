@@ -18,7 +18,7 @@ from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
 from .calls import is_call, literal, operation, or_none, refused, unknown_call
 from .trees import column, conjuncts, kind, parsed, path_of, replaced, text_of
-from .windowing import Over, Windowing, frame_of, of_group, of_over, of_table, require_whole
+from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_table, require_whole
 
 __all__ = ["sql"]
 
@@ -115,9 +115,7 @@ class Origin:
                 path = path[1:]
             if len(path) == 1 and self.names is not None and path[0] in self.names:
                 return self.names[path[0]]
-            if not self.open and self.windowing is not None and self.windowing.bound(each) is not None:
-                return each
-            if not self.open and path[0] not in (self.names or {}):
+            if not self.open and path[0] not in (self.names or {}) and path[0].lower() not in NAMES:
                 raise ColumnError(f"the query names the unknown column {'.'.join(path)!r}; "
                                   f"{nearest(path[0], self.names or {})}")  # fmt: skip
             return column(*path)

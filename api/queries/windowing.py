@@ -22,6 +22,9 @@ from .trees import column, kind, text_of
 START, END = column("window", "start"), column("window", "end")
 """The bounds of windows in results."""
 
+NAMES = ("window", "session_window", "window_start", "window_end", "window_time")
+"""What windows and their bounds are called in queries."""
+
 TABLE_FUNCTIONS = {
     "TUMBLE": ("size", "offset"), "HOP": ("slide", "size", "offset"), "CUMULATE": ("slide", "size", "offset"),
     "SESSION": ("gap",),
