@@ -89,7 +89,7 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
     name, arguments = name_of(node), _arguments(node)
     if over and name in ("first_value", "last_value"):
         raise refused(node, f"{text_of(node)} IGNORE NULLS, since nulls are left out here")
-    first = arguments[0] if arguments else None
+    first: Any = arguments[0] if arguments else None
     if kind(first) in ("IgnoreNulls", "RespectNulls"):
         if kind(first) == "RespectNulls":
             raise refused(node, "values that are not null: IGNORE NULLS")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
 from .calls import is_call, literal, operation, or_none, refused, unknown_call
 from .trees import column, conjuncts, kind, parsed, path_of, replaced, text_of
-from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_table, require_whole
+from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_table, require_apart, require_whole
 
 __all__ = ["sql"]
 
@@ -88,8 +88,8 @@ class Origin:
         Whether it is such a result.
     names
         What the names of an inner ``SELECT`` stand for; those that are not there are columns, if it is ``open``.
-    conditions
-        What inner ``SELECT`` s ask of rows.
+    conditions, before
+        What inner ``SELECT`` s ask of rows; how many of these are asked before rows get their windows.
     windowing
         The windows of a function of tables.
     alias
@@ -101,6 +101,7 @@ class Origin:
     names: Mapping[str, Any] | None = None
     open: bool = True
     conditions: tuple[Any, ...] = ()
+    before: int = 0
     windowing: Windowing | None = None
     alias: str = ""
 
@@ -123,6 +124,13 @@ class Origin:
         return replaced(node, by)
 
 
+class Named(NamedTuple):
+    """A ``SELECT`` in ``WITH``, and the tables that it may name."""
+
+    select: Any
+    tables: Mapping[str, Any]
+
+
 class Query:
     """A ``SELECT`` of some tables."""
 
@@ -135,8 +143,9 @@ class Query:
                     f"the query has {said or name.upper()}; expected one SELECT of one table, with {KNOWN}"
                 )
         self.select = select
-        inner = part(select, "with")
-        self.tables = {**tables, **{each.alias: each.this for each in (inner.expressions if inner else ())}}
+        self.tables = tables
+        for each in getattr(part(select, "with"), "expressions", ()):
+            self.tables = {**self.tables, each.alias: Named(each.this, self.tables)}
         source = part(select, "from")
         if source is None:
             raise refused(select, "SELECT ... FROM a table")
@@ -157,19 +166,18 @@ class Query:
             if of.windowing is not None:
                 raise refused(call, "windows of a table that has none yet")
             meant = replace(windowing, time=of.meant(windowing.time), keys=tuple(map(of.meant, windowing.keys or ())))
-            return replace(of, windowing=meant, alias=alias)
-        if kind(source) in ("Subquery", "Select"):
-            if kind(source) == "Subquery" and any(source.args.get(each) for each in ("joins", "pivots", "laterals")):
-                raise refused(source, "one table, or one SELECT in brackets")
-            return replace(self.inner(source.unnest() if kind(source) == "Subquery" else source), alias=alias)
-        if kind(source) not in ("Table", "Column") or any(
-            source.args.get(each) for each in ("joins", "pivots", "sample")
-        ):
+            return replace(of, windowing=meant, alias=alias, before=len(of.conditions))
+        if kind(source) == "Select":
+            return replace(inner(Query(source, self.tables)), alias=alias)
+        more = any(source.args.get(each) for each in ("joins", "pivots", "laterals", "sample"))
+        if more or kind(source) not in ("Subquery", "Table", "Column"):
             raise refused(source, "one table, or one SELECT in brackets")
+        if kind(source) == "Subquery":
+            return replace(self.origin_of(source.this), alias=alias)
         name = ".".join(each.name for each in source.parts)
         data = self.table(name)
-        if kind(data) == "Select":
-            return replace(self.inner(data), alias=alias or name)
+        if isinstance(data, Named):
+            return replace(inner(Query(*data)), alias=alias or name)
         return Origin(data, alias=alias or name.rpartition(".")[2])
 
     def table(self, name: str) -> Any:
@@ -179,21 +187,6 @@ class Query:
                 if known.lower() == each.lower():
                     return data
         raise QueryError(f"the query asks for the table {name!r}; {nearest(name, self.tables)}")
-
-    def inner(self, select: Any) -> Origin:
-        """What an inner ``SELECT`` gives: its result, or, of plain columns and conditions, what it is of."""
-        inner = Query(select, self.tables)
-        cut = any(select.args.get(each) for each in ("order", "limit", "offset"))
-        if cut or not inner.is_plain or inner.origin.own:
-            return Origin(inner.result(), own=True)
-        of, names, open = inner.origin, dict(inner.origin.names or {}), False
-        if not any(kind(each) == "Star" for each in select.expressions):
-            names = {}
-        else:
-            open = of.open
-        for name, each in inner.columns:
-            names[name] = of.meant(each)
-        return replace(of, names=names, open=open, conditions=(*of.conditions, *inner.conditions))
 
     @property
     def is_plain(self) -> bool:
@@ -252,7 +245,7 @@ class Query:
         odd += [each for each in group.expressions if kind(each) in ("GroupingSets", "Rollup", "Cube", "Tuple")]
         if odd:
             raise refused(group, "GROUP BY columns and windows")
-        named = dict(self.columns)
+        named = {name: each for name, each in self.columns if name not in self.names()}
         found = []
         for each in group.expressions:
             if kind(each) == "Literal" and not each.is_string:
@@ -312,13 +305,11 @@ class Query:
         require_whole(windowing, [each for each in bound if each is not None], keys)
         if self.starred:
             raise refused(self.select, "columns by their names, and aggregates")
-        before, after = [], []
-        for each in (*self.origin.conditions, *self.conditions):
-            of_windows = [windowing.bound(node) is not None for node in each.walk() if kind(node) == "Column"]
-            if any(of_windows) and not all(of_windows):
-                raise refused(each, "conditions on columns, and others on windows")
-            (after if any(of_windows) else before).append(each)
-        of, names = self.events(windowing.time, keys, before)
+        asked = [*self.origin.conditions, *self.conditions]
+        after = [each for each in asked if self.of_windows(each, windowing)]
+        later = [each for each in asked[self.origin.before :] if each not in after]
+        require_apart(windowing, later)
+        of, names = self.events(windowing.time, keys, [each for each in asked if each not in after])
         outputs: dict[str, Operation] = {}
         calls: dict[Any, str] = {}
         taken = [*names, "window"]
@@ -343,7 +334,8 @@ class Query:
             return None
 
         having = self.select.args.get("having")
-        after += [] if having is None else [self.origin.meant(each) for each in conjuncts(having.this)]
+        if having is not None:
+            after.append(self.origin.meant(self.with_names(having.this)))
 
         def meant(node: Any) -> Any:
             return replaced(node, finished)
@@ -353,6 +345,23 @@ class Query:
             raise refused(self.select, "at least one aggregate, such as COUNT(*)")
         result = of.window(windowing.spec).aggregate(**outputs)
         return rows_of(result, selection)
+
+    def of_windows(self, condition: Any, windowing: Windowing) -> bool:
+        """Whether a condition is one on windows, and not on columns of rows."""
+        found = {windowing.bound(node) is not None for node in condition.walk() if kind(node) == "Column"}
+        if len(found) == 2:
+            raise refused(condition, "conditions on columns, and others on windows")
+        return found == {True}
+
+    def with_names(self, condition: Any) -> Any:
+        """A condition on groups, in which names of what is selected are this, if no columns are called so."""
+        named = {name: each for name, each in self.columns if name not in self.names()}
+
+        def by(node: Any) -> Any:
+            path = path_of(node)
+            return node if is_call(node) else named.get(path[0]) if path is not None and len(path) == 1 else None
+
+        return replaced(condition, by)
 
     def beside(self, overs: Sequence[tuple[Any, Over]]) -> Any:
         """Aggregates over the frames of rows, beside these."""
@@ -410,7 +419,7 @@ class Query:
             order.append(
                 Order(of_tree(tree, text_of(tree)), bool(each.args.get("desc")), bool(each.args["nulls_first"]))
             )
-        numbers = {}
+        numbers: dict[str, Any] = {}
         for clause in ("limit", "offset"):
             said = self.select.args.get(clause)
             if said is not None:
@@ -419,6 +428,19 @@ class Query:
                     raise refused(said, "a number of rows")
         made = {name: of_tree(each, text_of(each)) for name, each in columns.items()}
         return Selection([of_tree(each, text_of(each)) for each in conditions], made, order, **numbers)
+
+
+def inner(query: Query) -> Origin:
+    """What an inner ``SELECT`` gives: its result, or, of plain columns and conditions, what it is of."""
+    cut = any(query.select.args.get(each) for each in ("order", "limit", "offset"))
+    if cut or not query.is_plain or query.origin.own:
+        return Origin(query.result(), own=True)
+    of = query.origin
+    names = {name: of.meant(each) for name, each in query.columns}
+    if query.starred:
+        names = {**(of.names or {}), **names}
+    conditions = (*of.conditions, *query.conditions)
+    return replace(of, names=names, open=of.open and query.starred, conditions=conditions)
 
 
 def part(select: Any, name: str) -> Any:

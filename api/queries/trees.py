@@ -90,8 +90,8 @@ def parsed(query: str) -> Any:
     free = {id(each.args["alias"]) for each in trees[0].find_all(exp.Alias)}
     free |= {id(each.this) for each in trees[0].find_all(exp.TableAlias)}
     for each in trees[0].find_all(exp.Identifier):
-        start, of = each.meta.get("start"), each.parent.parent
-        times = kind(of) in ("Anonymous", "Kwarg") and str(of.name).upper() in TAKE_TIMES
+        start, of = each.meta.get("start"), getattr(each.parent, "parent", None)
+        times = kind(of) in ("Anonymous", "Kwarg") and str(getattr(of, "name", "")).upper() in TAKE_TIMES
         if start is not None and query[start] == '"' and id(each) not in free and not times:
             raise QueryError(
                 f'the query has "{each.name}", which is text to some engines and a column to others; expected '

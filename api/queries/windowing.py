@@ -162,8 +162,9 @@ def duration(node: Any) -> Any:
     else:
         words = literal(node)
     length = written(words, "sql()")
-    weeks = isinstance(length, Length) and length.in_weeks  # which start on a Thursday, as 1970 does
-    return datetime.timedelta(microseconds=length.microseconds) if weeks else words
+    if isinstance(length, Length) and length.in_weeks:  # they start on a Thursday, as 1970 does
+        return datetime.timedelta(microseconds=length.microseconds)
+    return words
 
 
 @dataclass(frozen=True)
@@ -227,3 +228,15 @@ def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[A
         of = ", ".join(map(text_of, windowing.keys)) or "all rows together"
         expected = "the same keys in PARTITION BY and GROUP BY"
         raise QueryError(f"the query has sessions of {of}, and groups them by {by}; expected {expected}")
+
+
+def require_apart(windowing: Windowing, conditions: Sequence[Any]) -> None:
+    """QueryError where rows of sessions are left out after these are known, which would be other ones without them."""
+    if windowing.word != "SESSION" or windowing.keys is None:
+        return
+    for each in conditions:
+        if not {node for node in each.walk() if kind(node) == "Column"} <= set(windowing.keys):
+            expected = (
+                f"the condition on the rows that sessions are of: SESSION((SELECT * FROM t WHERE {text_of(each)})"
+            )
+            raise refused(each, f"{expected}, ...)")

@@ -47,6 +47,8 @@ def dialect() -> Any:
     from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
 
+    words: Any = vars(tokens)["TokenType"]
+
     class Quoting(tokens.Tokenizer):
         QUOTES = ["'"]
         IDENTIFIERS = ["`", '"']
@@ -54,13 +56,13 @@ def dialect() -> Any:
 
     def table(parsing: Any) -> Any:
         found = parsing._parse_wrapped(parsing._parse_select, optional=True) or parsing._parse_table_parts()
-        if parsing._match(tokens.TokenType.PARTITION_BY):  # several are in brackets: a comma ends the argument
+        if parsing._match(words.PARTITION_BY):  # several are in brackets: a comma ends the argument
             found.set("partition", exp.Partition(expressions=[parsing._parse_disjunction()]))
         return found
 
     class Parsing(parser.Parser):
-        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, getattr(tokens.TokenType, "SESSION", tokens.TokenType.VAR)}
-        QUERY_MODIFIER_TOKENS = {*parser.Parser.QUERY_MODIFIER_TOKENS} - {tokens.TokenType.WINDOW}
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, getattr(words, "SESSION", words.VAR)}
+        QUERY_MODIFIER_TOKENS = {*parser.Parser.QUERY_MODIFIER_TOKENS} - {words.WINDOW}
         NO_PAREN_FUNCTION_PARSERS = {**parser.Parser.NO_PAREN_FUNCTION_PARSERS, "TABLE": table}
 
         def _is_table_query(self) -> bool:

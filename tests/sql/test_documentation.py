@@ -474,12 +474,6 @@ SPARK = [
         "SELECT window.start, min(val), max(val), count(val) FROM S "
         "GROUP BY window(stamp, '2 MINUTES 30 SECONDS', '30 SECONDS', '15 SECONDS') "
         "HAVING start <= timestamp_ntz '2020-08-01 12:22:45' ORDER BY 1",
-        "expected columns of GROUP BY",
-    ),
-    Page(
-        "SELECT window.start, min(val), max(val), count(val) FROM S "
-        "GROUP BY window(stamp, '2 MINUTES 30 SECONDS', '30 SECONDS', '15 SECONDS') "
-        "HAVING window.start <= timestamp_ntz '2020-08-01 12:22:45' ORDER BY 1",
         [
             (at("2020-08-01 12:18:15"), 12, 17, 2), (at("2020-08-01 12:18:45"), 12, 17, 2),
             (at("2020-08-01 12:19:15"), 12, 17, 2), (at("2020-08-01 12:19:45"), 12, 17, 2),

@@ -87,6 +87,34 @@ def test_sessions_join_events_that_are_exactly_the_gap_apart() -> None:
     assert ff.sql(query, t=t).to_pylist() == [{"window_start": 0, "n": 2}, {"window_start": 61, "n": 1}]
 
 
+def test_where_of_sessions_is_of_the_rows_that_they_have() -> None:
+    t = pa.table({"at": [0, 8, 16], "k": ["a", "a", "a"], "x": [1, 2, 3]})
+    query = "SELECT k, window_start, SUM(x) AS s FROM SESSION({}, at, 10) WHERE {} GROUP BY k, window_start"
+    with pytest.raises(
+        ff.QueryError, match=r"has x <> 2; expected the condition on the rows that sessions are of: SESS"
+    ):
+        ff.sql(query.format("TABLE t PARTITION BY k", "x <> 2"), t=t)
+    inside = query.format("TABLE (SELECT * FROM t WHERE x <> 2) PARTITION BY k", "k = 'a' and window_start >= 0")
+    assert ff.sql(inside, t=t)["s"].to_pylist() == [1, 3]
+    grouped = "SELECT SUM(x) AS s FROM t WHERE x <> 2 GROUP BY session_window(at, 10)"
+    assert ff.sql(grouped, t=t)["s"].to_pylist() == [1, 3]
+
+
+def test_a_name_is_a_column_before_it_is_what_is_selected() -> None:
+    t = pa.table({"at": [0, 1, 2], "k": ["a", "A", "b"], "x": [1, 2, 4]})
+    query = (
+        "SELECT upper(k) AS {0}, SUM(x) AS s FROM TUMBLE(t, at, 10) GROUP BY {0}, window_end HAVING s > 1 ORDER BY 2"
+    )
+    assert ff.sql(query.format("z"), t=t).to_pylist() == [{"z": "A", "s": 3}, {"z": "B", "s": 4}]
+    assert ff.sql(query.format("k"), t=t).to_pylist() == [{"k": "A", "s": 2}, {"k": "B", "s": 4}]
+
+
+def test_a_select_may_have_the_name_of_the_table_it_is_of() -> None:
+    query = "WITH t AS (SELECT at, speed * 2 AS speed FROM t), u AS (SELECT * FROM t) {}"
+    total = query.format("SELECT SUM(speed) AS s FROM TUMBLE(u, at, 1000) GROUP BY window_start")
+    assert ff.sql(total, t=TRIPS)["s"].to_pylist() == [150.0]
+
+
 BAD = {
     "SELECT 1": "the query has SELECT 1; expected SELECT ... FROM a table",
     "SELECT * FROM t": "expected a function of windows",
