@@ -116,7 +116,7 @@ def or_none(node: Any, value: Any) -> Any:
     """The value of a call over frames of rows; a count of a frame without rows, which has no window, is 0."""
     from sqlglot import exp
 
-    call = node.this if kind(node) == "Filter" else node
+    call = node.this if kind(node) in ("Filter", "IgnoreNulls", "WithinGroup") else node
     return exp.Coalesce(this=value, expressions=[exp.Literal.number(0)]) if name_of(call) in COUNTS else value
 
 

@@ -13,6 +13,7 @@ from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..engines import engine_for
 from ..events import Events
 from ..runtime.expressions.text import of_tree
+from ..runtime.plan.bind import type_of
 from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
@@ -198,11 +199,11 @@ class Query:
         """All parts but those of inner ones."""
         yield from self.select.walk(prune=lambda each: kind(each) in ("From", "With"))
 
-    @property
-    def columns(self) -> Iterator[tuple[str, Any]]:
-        """What is selected, by name, but for ``*``."""
+    def items(self, names: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+        """What is selected, by name; ``names`` are what ``*`` is."""
         for each in self.select.expressions:
             if kind(each) == "Star" and not any(each.args.values()):
+                yield from ((name, column(name)) for name in names)
                 continue
             if kind(each) == "Star" or (kind(each) == "Column" and kind(each.this) == "Star"):
                 raise refused(each, "* alone, or columns by their names")
@@ -245,7 +246,7 @@ class Query:
         odd += [each for each in group.expressions if kind(each) in ("GroupingSets", "Rollup", "Cube", "Tuple")]
         if odd:
             raise refused(group, "GROUP BY columns and windows")
-        named = {name: each for name, each in self.columns if name not in self.names()}
+        named = {name: each for name, each in self.items() if name not in self.names()}
         found = []
         for each in group.expressions:
             if kind(each) == "Literal" and not each.is_string:
@@ -257,7 +258,7 @@ class Query:
 
     def numbered(self, number: Any) -> Any:
         """What is selected, by its number from 1 on."""
-        columns = [each for _, each in self.columns]
+        columns = [each for _, each in self.items()]
         at = literal(number)
         if not isinstance(at, int) or not 0 < at <= len(columns) or self.starred:
             raise refused(number, f"a number from 1 to {len(columns)}, of what is selected")
@@ -343,7 +344,7 @@ class Query:
         selection = self.selection([meant(each) for each in after], lambda node: meant(self.origin.meant(node)), [])
         if not outputs:
             raise refused(self.select, "at least one aggregate, such as COUNT(*)")
-        result = of.window(windowing.spec).aggregate(**outputs)
+        result = of.window(windowing.spec(type_of_time(of))).aggregate(**outputs)
         return rows_of(result, selection)
 
     def of_windows(self, condition: Any, windowing: Windowing) -> bool:
@@ -355,7 +356,7 @@ class Query:
 
     def with_names(self, condition: Any) -> Any:
         """A condition on groups, in which names of what is selected are this, if no columns are called so."""
-        named = {name: each for name, each in self.columns if name not in self.names()}
+        named = {name: each for name, each in self.items() if name not in self.names()}
 
         def by(node: Any) -> Any:
             path = path_of(node)
@@ -373,7 +374,7 @@ class Query:
             raise refused(overs[0][0], "OVER, or GROUP BY with other windows")
         rows, _ = self.events(first.time, first.keys, [*self.origin.conditions, *self.conditions])
         of = {self.origin.meant(each): over for each, over in overs}
-        integers = pa.types.is_integer(rows.engine.schema([rows.time]).field(rows.time).type)
+        integers = pa.types.is_integer(type_of_time(rows))
         taken = [*rows.engine.schema([]).names]
         outputs: dict[str, Operation] = {}
         calls: dict[Any, str] = {}
@@ -404,8 +405,7 @@ class Query:
     def selection(self, conditions: Sequence[Any], meant: Any, names: Sequence[str]) -> Selection:
         """What is selected of a result, in whose terms a function puts it; ``names`` are what ``*`` is."""
         columns: dict[str, Any] = {}
-        items = [(name, column(name)) for name in names] if self.starred else []
-        for name, each in (*items, *self.columns):
+        for name, each in self.items(names):
             if name in columns:
                 raise QueryError(f"the query has two columns called {name!r}; expected AS other names")
             columns[name] = meant(each)
@@ -430,13 +430,18 @@ class Query:
         return Selection([of_tree(each, text_of(each)) for each in conditions], made, order, **numbers)
 
 
+def type_of_time(of: Events[Any]) -> pa.DataType:
+    """The type of the times of events."""
+    return type_of(of.engine.with_fields([of.time]).schema([of.time]), of.time, "time=")
+
+
 def inner(query: Query) -> Origin:
     """What an inner ``SELECT`` gives: its result, or, of plain columns and conditions, what it is of."""
     cut = any(query.select.args.get(each) for each in ("order", "limit", "offset"))
     if cut or not query.is_plain or query.origin.own:
         return Origin(query.result(), own=True)
     of = query.origin
-    names = {name: of.meant(each) for name, each in query.columns}
+    names = {name: of.meant(each) for name, each in query.items()}
     if query.starred:
         names = {**(of.names or {}), **names}
     conditions = (*of.conditions, *query.conditions)

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..aggregators.durations import Length, written
+import pyarrow as pa
+
+from ..aggregators.durations import MICROSECONDS, Length, written
 from ..aggregators.errors import QueryError
 from ..lookbacks import before
 from ..runtime.columns.ticks import Duration
@@ -41,17 +43,22 @@ SAME = {"step": "slide", "hopsize": "slide", "hop_size": "slide", "dur": "size",
 class Windowing:
     """The windows of a query, the time that they are of, and what names them.
 
-    ``keys`` are those that a table function has sessions of; None where it does not say.
+    ``given`` are their durations, and ``keys`` those that a table function has sessions of; None where it does not say.
     """
 
     call: Any
     time: Any
-    spec: Spec
+    given: Mapping[str, Any]
     keys: tuple[Any, ...] | None = None
 
     @property
     def word(self) -> str:
         return str(self.call.name).upper()
+
+    def spec(self, of: pa.DataType) -> Spec:
+        """The windows, of times of a type: Spark has days of 24 hours in UTC, and others those of the times' zone."""
+        zoned = pa.types.is_timestamp(of) and of.tz is not None
+        return spec_of(self.call, self.given, in_hours=zoned and self.word in OF_SPARK)
 
     def bound(self, node: Any) -> Any:
         """What a part means that is a bound of windows, or these themselves; None for another part."""
@@ -95,7 +102,7 @@ def of_table(call: Any) -> tuple[Any, Windowing] | None:
     keys = [part for each in keys for part in (each.expressions if kind(each) == "Tuple" else [each.unnest()])]
     if keys and call.name.upper() != "SESSION":
         raise refused(call, "PARTITION BY of a table in SESSION only, and the keys in GROUP BY")
-    return table, Windowing(call, time, spec_of(call, given), tuple(keys))
+    return table, checked(Windowing(call, time, given, tuple(keys)))
 
 
 def of_group(call: Any) -> Windowing | None:
@@ -107,7 +114,13 @@ def of_group(call: Any) -> Windowing | None:
     time = given.pop("timecol", None)
     if time is None:
         raise refused(call, f"{call.name}(time, {', '.join(names)})")
-    return Windowing(call, time, spec_of(call, given))
+    return checked(Windowing(call, time, given))
+
+
+def checked(windowing: Windowing) -> Windowing:
+    """Windows; QueryError where what they are given is none of theirs."""
+    spec_of(windowing.call, windowing.given)
+    return windowing
 
 
 def by_name(call: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -123,13 +136,13 @@ def by_name(call: Any, names: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def spec_of(call: Any, given: Mapping[str, Any]) -> Spec:
+def spec_of(call: Any, given: Mapping[str, Any], *, in_hours: bool = False) -> Spec:
     """The windows of a function, by its durations.
 
     The longer one of two is the size of a window, wherever it stands: Flink, RisingWave and Oracle have it last,
     Calcite's proposal, Spark and others first.
     """
-    lengths: Any = {name: duration(each) for name, each in given.items()}
+    lengths: Any = {name: duration(each, in_hours=in_hours) for name, each in given.items()}
     word, named = str(call.name).upper(), any(kind(each) == "Kwarg" for each in call.expressions)
     offset = {"offset": lengths["offset"]} if "offset" in lengths else {}
     if "gap" in lengths:
@@ -152,16 +165,18 @@ def ticks(length: Duration) -> tuple[int, int]:
     return (found.months, found.microseconds) if isinstance(found, Length) else (0, found)
 
 
-def duration(node: Any) -> Any:
-    """A duration, as windows take it."""
+def duration(node: Any, *, in_hours: bool = False) -> Any:
+    """A duration, as windows take it; days as hours, if asked to."""
     if kind(node) == "Neg":
-        return before(duration(node.this))
+        return before(duration(node.this, in_hours=in_hours))
     if kind(node) == "Interval":
         unit = node.args.get("unit")
         words: Any = f"{node.this.name} {'' if unit is None else unit.sql().lower()}".strip()
     else:
         words = literal(node)
     length = written(words, "sql()")
+    if in_hours and isinstance(length, Length) and length.in_days:
+        return f"{length.microseconds // MICROSECONDS['hour']} hours"
     if isinstance(length, Length) and length.in_weeks:  # they start on a Thursday, as 1970 does
         return datetime.timedelta(microseconds=length.microseconds)
     return words

@@ -76,6 +76,8 @@ def test_weeks_begin_on_a_thursday_as_in_spark() -> None:
 def test_names_and_the_order_of_columns() -> None:
     query = "SELECT SUM(speed) + 1, zone AS z, count(*), `zone`, window_end FROM TUMBLE(t, at, 100) GROUP BY zone, 5"
     assert ff.sql(query, t=TRIPS).column_names == ["sum(speed) + 1", "z", "count(*)", "zone", "window_end"]
+    beside = ff.sql("SELECT count(*) OVER (ORDER BY at) AS n, *, speed + 1 AS more FROM t", t=TRIPS)
+    assert beside.column_names == ["n", "at", "zone", "speed", "more"]
     struct = ff.sql("SELECT window, count(*) AS n FROM t GROUP BY window(at, 100)", t=TRIPS)
     assert struct.column_names == ["window", "n"]
     assert struct["window"].to_pylist() == [{"start": 0, "end": 100}, {"start": 100, "end": 200}]
