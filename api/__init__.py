@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from .aggregators.operations import *
     from .events import *
     from .from_aggregator import *
+    from .in_sql.sql import *
     from .lookbacks import *
     from .plots import *
-    from .queries.sql import *
     from .reading import *
     from .relations import *
     from .runtime.explain import *
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
-        "lookbacks", "plots", "queries.sql", "reading", "relations", "start", "together", "windows", "stream_metrics",
+        "lookbacks", "plots", "in_sql.sql", "reading", "relations", "start", "together", "windows", "stream_metrics",
         "runtime.explain", "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import State
+from ..contract.numeric_columns import floats
+from ..contract.operation import OfNumbers, State
 from ..durations import Duration, Length, fixed
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints

@@ -184,7 +184,7 @@ def sql(
     trips=trips.parquet[/bold]
     """
     given: dict[str, Any] = locals().copy()
-    from .queries import run_sql
+    from .in_sql import run_sql
 
     with _running():
         said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}

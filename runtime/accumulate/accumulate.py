@@ -13,9 +13,9 @@ from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.groups import Groups, assign
-from ..columns.key_codes import Coded, code_key, code_numbers, edges, key_column, plain
+from ..columns.key_codes import Coded, Groups, assign, code_key, code_numbers, edges
 from ..columns.malloc import raise_mmap_threshold
+from ..columns.plain import key_column, plain
 from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan

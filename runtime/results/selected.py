@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError
-from ..columns.key_codes import key_codes, normalised, plain, plain_type, require_key
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain, plain_type, require_key
 from ..expressions.in_arrow import in_arrow
 from ..expressions.text import Expr
 from ..sources.conditions import checked, columns_of

@@ -12,8 +12,8 @@ from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..engines import engine_for
 from ..events import Events
+from ..runtime.columns.field_types import type_of
 from ..runtime.expressions.text import of_tree
-from ..runtime.plan.bind import type_of
 from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
