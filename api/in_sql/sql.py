@@ -12,7 +12,7 @@ from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..engines import engine_for
 from ..events import Events
-from ..runtime.columns.field_types import type_of
+from ..runtime.columns.field_types import keys_in, type_of
 from ..runtime.expressions.text import of_tree
 from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
@@ -295,9 +295,9 @@ class Query:
                 engine = engine.with_columns({name: expression})
                 taken.append(name)
             names.append(name)
-        made: Events[Any] = replace(found, engine=engine, by=tuple(names))
-        made.check_keys()
-        return made, names
+        if names:
+            keys_in(engine.with_fields(names).schema(names), names, ())
+        return replace(found, engine=engine, by=tuple(names)), names
 
     def aggregated(self, windowing: Windowing, groups: Sequence[Any]) -> Any:
         """Aggregates over windows, a row for each group."""
