@@ -1,4 +1,4 @@
-"""The command line: ``framefold run``, ``framefold partials``, ``framefold submit``, ``framefold demo``."""
+"""The command line: ``framefold`` with ``run``, ``sql``, ``partials``, ``submit``, ``demo``."""
 
 from __future__ import annotations
 
@@ -139,6 +139,38 @@ def run(
 
     with running():
         Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(metavar="SELECT", help="A query over windows, as ff.sql has it.")],
+    table: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="A table of the query: files, folders, patterns or addresses."),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Where the result goes: .parquet, .csv, .json or .arrow; - is standard output."
+        ),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="The kind of files, where no extension says it.")] = None,
+    out_format: Annotated[Format | None, typer.Option(help="The kind of result on standard output; FORMAT.")] = None,
+    engine: Annotated[Engine | None, typer.Option(help="Spark, where it is installed, if left out.")] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None,
+    preview: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of the result to show.")] = 10,
+) -> None:
+    """Answer a query over windows in SQL.
+
+    [bold]framefold sql "SELECT ... FROM HOP(trips, pickup, INTERVAL '1 minute', INTERVAL '1 hour')" --table
+    trips=trips.parquet[/bold]
+    """
+    given: dict[str, Any] = locals().copy()
+    from .in_sql import run_sql
+
+    with running():
+        said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
+        run_sql(said.pop("query"), said.pop("table"), **said)
 
 
 @app.command()

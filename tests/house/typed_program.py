@@ -112,6 +112,7 @@ class Longest:
 
 
 TWICE: ff.Expr = ff.expr("x * 2")
+IN_SQL = "SELECT k, SUM(x) AS total FROM TUMBLE(trips, t, 4) GROUP BY k, window_start"
 AGGREGATES: dict[str, Any] = {
     "twice": ff.Sum(TWICE),
     "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
@@ -211,6 +212,7 @@ def all_windows() -> list[Any]:
 def local() -> pa.Table:
     """Arrow in, Arrow out."""
     given: ff.Events[pa.Table] = ff.events(EVENTS, time="t", by="k", null_time="drop").where(pc.field("x") > 0)
+    ff.sql(IN_SQL, trips=EVENTS)
     query: ff.Windowed[pa.Table] = given.window(ff.tumbling(4)).options(combine="auto")
     result = query.aggregate(**AGGREGATES)
     assert_type(result, pa.Table)
