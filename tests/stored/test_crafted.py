@@ -70,7 +70,7 @@ def without(*keys: Any) -> Callable[[dict[str, Any]], None]:
 
 
 NONE_OF_OURS = r"the manifest '.*' is none of framefold's: .*; expected one that ff.partials has written"
-SCHEMA = r"the stored partials say nothing of their events: .*"
+SCHEMA = r"the stored partials say nothing of their columns: .*"
 
 
 @pytest.mark.parametrize(
