@@ -172,6 +172,30 @@ def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: f
     return False
 
 
+def code_text(ends: Ints, text: NDArray[np.uint8], codes: NDArray[np.int32], first: Ints) -> int:
+    return -1
+
+
+def count_codes(codes: NDArray[Any], counts: Ints) -> None:
+    counts += np.bincount(codes, minlength=len(counts))
+
+
+def put_words(values: NDArray[Any], place: Ints, found: NDArray[Any]) -> None:
+    found[place] = values
+
+
+def take_words(values: NDArray[Any], rows: Ints, found: NDArray[Any]) -> int:
+    found[:] = np.append(values, values.dtype.type(0))[rows]
+    return int(np.count_nonzero(rows < 0))
+
+
+def take_bits(bits: NDArray[np.uint8] | None, offset: int, rows: Ints, found: NDArray[np.uint8]) -> None:
+    valid = rows >= 0
+    if bits is not None:
+        valid[valid] = np.unpackbits(bits, bitorder="little")[offset + rows[valid]]
+    found[:] = np.packbits(valid, bitorder="little")
+
+
 def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
     place[np.argsort(codes, kind="stable")] = np.arange(len(codes))
 

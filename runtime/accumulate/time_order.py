@@ -15,8 +15,19 @@ from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.large import plain_numbers, take
-from ..columns.key_codes import code_key, encode, key_codes, key_column, normalised, pack, plain, span, subtract
+from ...aggregators.states.large import of_words, take, words_of
+from ..columns.key_codes import (
+    code_key,
+    dictionary,
+    encode,
+    key_codes,
+    key_column,
+    normalised,
+    pack,
+    plain,
+    span,
+    subtract,
+)
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
 from ..threads import at_once, parts_of
@@ -84,13 +95,17 @@ class WholeKeys:
 
     def __init__(self, plan: Plan, events: pa.Table) -> None:
         self.plan, rows = with_keys_numbered(plan), len(events)
-        codes, size = key_numbers(plan, events)
+        parts = parts_of(rows)
+        codes, size = key_numbers(plan, events, parts)
         by_time = time_order(plan, events)
-        codes = codes if by_time is None else codes[by_time]
-        self.counts = np.bincount(codes, minlength=size)
+        if by_time is not None:
+            whole = np.concatenate(codes)[by_time]
+            codes = [whole[some] for some in parts]
+        counts = at_once(partial(counted, size), codes)
+        self.counts = np.sum(counts, axis=0)
         self.ends = np.cumsum(self.counts)
-        place = np.empty(rows, np.int64)
-        loops.place_codes(codes, self.ends - self.counts, place)
+        place, free = np.empty(rows, np.int64), np.cumsum([self.ends - self.counts, *counts[:-1]], axis=0)
+        at_once(lambda at: loops.place_codes(codes[at], free[at], place[parts[at]]), range(len(parts)))
         if by_time is not None:
             place, sorted_by_time = np.empty(rows, np.int64), place
             place[by_time] = sorted_by_time
@@ -100,8 +115,7 @@ class WholeKeys:
     def _sorted(self, events: pa.Table) -> pa.Table:
         if self.place is None:
             return events
-        columns = at_once(partial(put_in_place, self.place), events.columns)
-        return pa.table(columns, names=events.schema.names)
+        return pa.table(put_in_place(self.place, events.columns), names=events.schema.names)
 
     def parts(self) -> Iterator[slice]:
         """The rows of some keys at a time: about :data:`KEYS_ROWS`."""
@@ -121,26 +135,38 @@ class WholeKeys:
         return found.append_column(self.plan.rank, pa.array(ranks))
 
 
-def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
-    """A number below their size for each event's key: equal ones of equal keys, in no order."""
+def key_numbers(plan: Plan, events: pa.Table, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
+    """For each part, a number below their size for each event's key: equal ones of equal keys, in no order."""
     columns = [key_column(events, name, plan.input_schema.field(name).type) for name in plan.by]
-    found, size = pack([coded_at_once(column) for column in columns], len(events))
-    return (found, size) if size <= max(MAX_SPARSE, 4 * len(events)) else dense(found)
+    coded = [coded_at_once(column, parts) for column in columns]
+    most = max(MAX_SPARSE, 4 * len(events))
+    if len(coded) == 1 and coded[0][1] <= most:
+        return coded[0]
+    found, size = pack([(np.concatenate(codes, dtype=np.int64), count) for codes, count in coded], len(events))
+    found, size = (found, size) if size <= most else dense(found)
+    return [found[rows] for rows in parts], size
 
 
-def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
-    """A code from 0 for each value of a key column, in no order, and how many there are: text by several threads."""
+def coded_at_once(column: pa.Array, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
+    """For each part, a code from 0 for each value of a key column, in no order; and how many there are."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    parts = parts_of(len(column))
     if not text or len(parts) < 2 or few_runs(column) is not None:
         found = code_key(column)
-        return subtract(found.codes, found.least), found.count
-    coded = at_once(lambda rows: column[rows].dictionary_encode(null_encoding="encode"), parts)
-    values = pa.concat_arrays([each.dictionary for each in coded]).dictionary_encode(null_encoding="encode")
-    cuts = np.cumsum([len(each.dictionary) for each in coded])[:-1]
-    numbers = np.split(values.indices.to_numpy(), cuts)
-    codes = [own[each.indices.to_numpy()] for own, each in zip(numbers, coded, strict=True)]
-    return np.concatenate(codes), len(values.dictionary)
+        codes = subtract(found.codes, found.least)
+        return [codes[rows] for rows in parts], found.count
+    several = at_once(lambda rows: dictionary(column[rows]), parts)
+    values = pa.concat_arrays([values for _, values in several]).dictionary_encode(null_encoding="encode")
+    cuts = np.cumsum([len(values) for _, values in several])[:-1]
+    own = np.split(values.indices.to_numpy(), cuts)
+    codes = at_once(lambda each: np.take(*each), list(zip(own, [codes for codes, _ in several], strict=True)))
+    return codes, len(values.dictionary)
+
+
+def counted(size: int, codes: NDArray[Any]) -> Ints:
+    """How many rows have each code below a size."""
+    counts = np.zeros(size, np.int64)
+    loops.count_codes(codes, counts)
+    return counts
 
 
 def time_order(plan: Plan, events: pa.Table) -> Index | None:
@@ -155,19 +181,21 @@ def time_order(plan: Plan, events: pa.Table) -> Index | None:
     return None if ascends(times) else stable_order(times, size)
 
 
-def put_in_place(place: Ints, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """A column whose values are at other places."""
-    numbers = plain_numbers(column)
-    if numbers is None:
+def put_in_place(place: Ints, columns: list[pa.ChunkedArray]) -> list[pa.Array | pa.ChunkedArray]:
+    """Columns whose values are at other places."""
+    given = list(map(words_of, columns))
+    made = [[np.empty_like(words) for words in several] for several in given]
+    pairs = zip(itertools.chain(*given), itertools.chain(*made), strict=True)
+    tasks = [(words[rows], place[rows], to) for words, to in pairs for rows in parts_of(len(place))]
+    at_once(lambda each: loops.put_words(*each), tasks)
+    order = None
+    if not all(made):
         order = np.empty(len(place), np.int64)
         order[place] = np.arange(len(place))
-        return take(column, pa.array(order))
-    found, null = np.empty_like(numbers), None
-    found[place] = numbers
-    if column.null_count:
-        null = np.empty(len(found), bool)
-        null[place] = column.is_null().to_numpy()
-    return pa.array(found, mask=null).view(column.type)
+    return [
+        of_words(words, column.type) if words else take(column, pa.array(order))
+        for words, column in zip(made, columns, strict=True)
+    ]
 
 
 def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
