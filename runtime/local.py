@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.alike import numbers
+from ..aggregators.states.arrays import Index
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
@@ -198,7 +199,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     keys = WholeKeys(plan, some)
     threads = pa.cpu_count() if plan.only_library_code else 1
     if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
-        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        whole = of_one_size(keys.events(slice(0, len(some)))[0].to_reader())
         found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
     else:
         if reported := LOGGER.isEnabledFor(logging.INFO):
@@ -206,7 +207,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
         found = pa.concat_tables(
             table
             for _, table in in_order(
-                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, *keys.events(part))),
                 keys.parts(),
                 threads,
                 partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
@@ -221,9 +222,9 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     return put_beside(rows, place, found)
 
 
-def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
-    """The results of the events of whole keys, sorted, by the thread that calls."""
-    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+def results_of_keys(plan: Plan, events: pa.Table, starts: Index) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls; each begins at one of ``starts``."""
+    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True, starts=starts)])
     return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 

@@ -14,7 +14,7 @@ from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import canonical, greatest, least
 from ..ranges.ordering import order_of_groups
-from ..states.alike import are_numbers
+from ..states.alike import are_numbers, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
@@ -193,9 +193,10 @@ class Frames:
         if not largest < HUGE:
             return self._sum_with_special_values(values)
         if self.size == len(values) and "_count" in vars(self):  # a row a frame
-            placed = np.empty(self.size)
-            placed[self.index] = values + 0.0  # no -0.0, as sums begin with 0.0
-            return Compensated(placed, np.zeros(self.size))
+            placed = values + 0.0  # no -0.0, as sums begin with 0.0
+            if not self.are_rows:
+                placed[self.index] = placed.copy()
+            return Compensated(placed, zeros(self.size).view(np.float64))
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
         total, counts = summed(values, self.index, self.size, largest)

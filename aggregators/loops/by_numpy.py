@@ -145,6 +145,24 @@ def reach(values: Ints, starts: Ints, distance: int, found: Ints) -> None:
     found[order[sought] - rows] = np.cumsum(~sought)[sought]
 
 
+def number_runs(starts: Ints, found: Ints) -> None:
+    found[:] = np.arange(len(found)) - np.repeat(starts, np.diff(starts, append=len(found)))
+
+
+def rows_around(starts: Ints, first: int, last: int, low: Ints, high: Ints) -> bool:
+    row, lengths = np.arange(len(low)), np.diff(starts, append=len(low))
+    start, end = np.repeat(starts, lengths), np.repeat(starts + lengths, lengths)
+    np.clip(row + max(first, -len(low)), start, end, out=low)
+    np.clip(row + min(last + 1, len(low)), start, end, out=high)
+    return first <= 0 <= last
+
+
+def ascend_in_runs(values: Ints, starts: Ints) -> bool:
+    above = values[1:] > values[:-1]
+    above[starts[1:] - 1] = True
+    return bool(above.all())
+
+
 def add_deviations(values: Floats, index: Index, cut: float, sums: Floats) -> None:
     made = np.zeros((6, len(sums)))  # contiguous, which numpy is fast with
     part = values + cut

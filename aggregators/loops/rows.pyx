@@ -631,6 +631,66 @@ def reach(
                 found[row] = place
 
 
+def number_runs(const int64_t[::1] starts not None, int64_t[::1] found not None):
+    """Number the rows of each run from 0 on; ``starts`` has where each begins, the first with 0."""
+    cdef Py_ssize_t run, row, end, rows = found.shape[0], runs = starts.shape[0]
+    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0
+    with nogil:
+        for run in range(runs if right else 0):
+            end = starts[run + 1] if run + 1 < runs else rows
+            if not starts[run] <= end <= rows:
+                right = False
+                break
+            for row in range(starts[run], end):
+                found[row] = row - starts[run]
+    if not right:
+        raise ValueError("number_runs: runs must begin at rows that ascend, the first one at 0")
+
+
+def rows_around(
+    const int64_t[::1] starts not None, int64_t first, int64_t last, int64_t[::1] low not None, int64_t[::1] high not None
+):
+    """For each row the range of rows from a first one to a last one around it, as far as its run has them.
+
+    ``starts`` has where each run begins, the first with 0. Whether no range can be empty.
+    """
+    cdef Py_ssize_t run, row, start, end, rows = low.shape[0], runs = starts.shape[0]
+    cdef bint right = (runs > 0 and starts[0] == 0 or rows == 0) and high.shape[0] == rows, filled = True
+    first, last = max(-rows, min(first, rows)), max(-rows, min(last, rows)) + 1
+    with nogil:
+        for run in range(runs if right else 0):
+            start, end = starts[run], starts[run + 1] if run + 1 < runs else rows
+            if not start <= end <= rows:
+                right = False
+                break
+            for row in range(start, end):
+                low[row] = max(start, min(row + first, end))
+                high[row] = max(start, min(row + last, end))
+            filled &= start == end or first <= 0 < last  # its own row is in each
+    if not right:
+        raise ValueError("rows_around: runs must begin at rows that ascend, the first one at 0, and high be as long as low")
+    return filled
+
+
+def ascend_in_runs(const int64_t[::1] values not None, const int64_t[::1] starts not None):
+    """Whether each value is above the one before it in its run; ``starts`` has where each begins, the first with 0."""
+    cdef Py_ssize_t run, row, end, rows = values.shape[0], runs = starts.shape[0]
+    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0, ascend = True
+    with nogil:
+        for run in range(runs if right else 0):
+            end = starts[run + 1] if run + 1 < runs else rows
+            if not 0 <= starts[run] <= end <= rows:
+                right = False
+                break
+            for row in range(starts[run] + 1, end):
+                ascend &= values[row] > values[row - 1]
+            if not ascend:
+                break
+    if not right:
+        raise ValueError("ascend_in_runs: runs must begin at rows that ascend, the first one at 0")
+    return ascend
+
+
 def add_deviations(
     const double[::1] values not None, const Py_ssize_t[::1] index not None, double cut, double[:, ::1] sums not None
 ):

@@ -123,16 +123,17 @@ class WholeKeys:
         for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.columns)])):
             yield slice(start, end)
 
-    def events(self, rows: slice) -> pa.Table:
-        """The events of some rows: of whole keys."""
+    def events(self, rows: slice) -> tuple[pa.Table, Index]:
+        """The events of some rows, which are of whole keys, and where those of each key begin."""
         first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
         counts = self.counts[first : last + 1]
+        starts = (np.cumsum(counts) - counts)[counts > 0]
         found = self.columns[rows].add_column(0, self.plan.by[0], pa.array(np.repeat(np.arange(len(counts)), counts)))
         if not self.plan.in_rows:
-            return found
-        ends = np.cumsum(counts)
-        ranks = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        return found.append_column(self.plan.rank, pa.array(ranks))
+            return found, starts
+        ranks = np.empty(len(found), np.int64)
+        loops.number_runs(starts, ranks)
+        return found.append_column(self.plan.rank, pa.array(ranks)), starts
 
 
 def key_numbers(plan: Plan, events: pa.Table, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
