@@ -1,0 +1,168 @@
+"""Ranges of states of pairs as sums about centres that ranges share, as :mod:`.sliding_deviations` has those of values.
+
+What is left of squares about a range's own means has too few bits where these are far from the centre: such ranges are
+joined from their states.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.bound import BoundAggregate
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State, StateRanges
+from ..states.arrays import Floats, Index, Ints
+from ..states.double_double import product, quotient, two_sum
+from ..states.fields import Compensated
+from .scaled_means import exponent_of
+from .sliding_deviations import GRID, MIN_VARIANCE, segments
+
+MAX_EXPONENT = 500
+"""Deviations from 2**-MAX_EXPONENT on, and below its reciprocal, have squares that are ordinary floats."""
+
+Pair = tuple[Floats, Floats]
+
+
+class Sums(AggregateOperation):
+    """The sums of deviations about common centres, and of their products, in pairs of floats."""
+
+    sums = ("x", "y", "xx", "yy", "xy")
+    state = {"count": "int64", **dict.fromkeys(sums, "compensated")}
+    ufuncs = dict.fromkeys(state, np.add)
+    result = pa.struct(
+        [("count", pa.int64()), *((f"{name}{part}", pa.float64()) for name in sums for part in ("", "_low"))]
+    )
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        raise NotImplementedError  # its states are made of others
+
+    def combine(self, a: State, b: State) -> State:
+        return {key: a[key] + b[key] for key in self.state}
+
+    def finish(self, a: State) -> Any:
+        columns = [a["count"], *(part for name in self.sums for part in (a[name].high, a[name].low))]
+        return pa.StructArray.from_arrays(list(map(pa.array, columns)), fields=list(self.result))
+
+
+SUMS = BoundAggregate("sums", Sums(), [])
+
+
+class Axis(NamedTuple):
+    """One column of states about the centres of their segments.
+
+    Parameters
+    ----------
+    centre, exponent
+        Of each segment: half of the centre, and the unit of deviations, a power of two.
+    apart
+        How far the mean of each state is from the centre, in this unit.
+    share
+        By which power of two the state's own deviations are multiplied to be in this unit.
+    """
+
+    centre: Floats
+    exponent: Ints
+    apart: Pair
+    share: Ints
+
+
+def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | None:
+    """The states of ranges, and those of them that are to be joined from their states; None where all are."""
+    low, high, count = ranges.low, ranges.high, a["count"]
+    if not ranges.ascending or not (high > low).all() or not count.any():
+        return None
+    first, begin = segments(low, high)
+    sizes = np.diff(begin, append=len(count))
+    axes = [axis_of(a, name, begin, sizes) for name in ("x_", "y_")]
+    if any(each is None for each in axes) or not all(np.isfinite(a[name]).all() for name in ("xx", "yy", "xy")):
+        return None
+    x, y = axes[0], axes[1]
+    assert x is not None
+    assert y is not None
+    weight = count.astype(np.float64)
+    sums = {
+        "count": count,
+        "x": gridded(times(x.apart, (weight, None))),
+        "y": gridded(times(y.apart, (weight, None))),
+        "xx": gridded(products(x, x, weight, a["xx"])),
+        "yy": gridded(products(y, y, weight, a["yy"])),
+        "xy": gridded(products(x, y, weight, a["xy"])),
+    }
+    for each, name in ((x, "xx"), (y, "yy")):
+        if ((sums[name].high == 0) & (each.apart[0] != 0) & (count > 0)).any():  # too tiny to have squares
+            return None
+    found = ranges.finish(SUMS, sums).flatten()
+    rows, *parts = (column.to_numpy() for column in found)
+    total = {name: (parts[2 * at], parts[2 * at + 1]) for at, name in enumerate(Sums.sums)}
+    filled = np.maximum(rows, 1).astype(np.float64)
+    segment = np.repeat(np.arange(len(first)), np.diff(first, append=len(low)))
+    states: dict[str, Any] = {"count": rows}
+    for name, each in (("x", x), ("y", y)):
+        exponent = each.exponent[segment]
+        mean, rest = quotient(*total[name], filled)
+        unit = np.ldexp(1.0, exponent)
+        mean, lost = two_sum(each.centre[segment], mean * unit)
+        states |= {f"{name}_mean": mean, f"{name}_low": lost + rest * unit, f"{name}_exponent": exponent}
+    for name in ("xx", "yy", "xy"):
+        one, other = (total[axis] for axis in name)
+        states[name] = np.where(rows > 1, about_means(total[name], one, other, filled), 0.0)
+    doubtful = np.zeros(len(rows), bool)
+    for name in ("xx", "yy"):
+        doubtful |= (states[name] < MIN_VARIANCE * filled) & (total[name][0] != 0)
+        states[name] = np.maximum(states[name], 0.0)
+    return states, np.flatnonzero(doubtful & (rows > 1))
+
+
+def axis_of(a: State, name: str, begin: Index, sizes: Ints) -> Axis | None:
+    """A column of states about centres; None where deviations are not ordinary floats."""
+    count, mean, exponent = a["count"], a[f"{name}mean"], a[f"{name}exponent"]
+    filled = np.flatnonzero(count)  # an empty state has no mean
+    centre = mean[filled[np.searchsorted(filled, begin).clip(max=len(filled) - 1)]]
+    apart, lost = two_sum(mean, -np.repeat(centre, sizes))
+    apart, lost = two_sum(apart, lost + a[f"{name}low"])
+    if len(filled) < len(count):
+        apart, lost = (np.where(count > 0, each, 0.0) for each in (apart, lost))
+    if not np.isfinite(apart).all():
+        return None
+    own = np.ldexp(1.0, exponent)
+    most = np.maximum.reduceat((np.abs(apart) + own) * count, begin)
+    unit = exponent_of(most) + 1
+    unit[most == 0] = 0
+    if (np.abs(unit) > MAX_EXPONENT).any():
+        return None
+    scale = np.repeat(np.ldexp(1.0, -unit), sizes)
+    return Axis(centre, unit, (apart * scale, lost * scale), exponent - np.repeat(unit, sizes))
+
+
+def times(a: Pair, b: tuple[Floats, Floats | None]) -> Pair:
+    """The products of pairs of floats; what has no low floats is exact."""
+    high, low = product(a[0], b[0])
+    low += a[1] * b[0]
+    if b[1] is not None:
+        low += a[0] * b[1]
+    return high, low
+
+
+def products(one: Axis, other: Axis, weight: Floats, own: Floats) -> Pair:
+    """The sums of products of the deviations of states, ``own`` about their own means."""
+    high, low = times(times(one.apart, (weight, None)), other.apart)
+    if own.any():
+        high, lost = two_sum(high, np.ldexp(own, one.share + other.share))
+        low += lost
+    return high, low
+
+
+def gridded(pair: Pair) -> Compensated:
+    """Pairs of floats up to 1, as sums slide."""
+    return Compensated(*two_sum(pair[0], (pair[1] + GRID) - GRID))
+
+
+def about_means(total: Pair, one: Pair, other: Pair, count: Floats) -> Floats:
+    """The sums of products about the means, of those about a centre."""
+    part, part_low = quotient(*times(one, other), count)
+    high, lost = two_sum(total[0], -part)
+    found: Floats = high + (total[1] - part_low + lost)
+    return found
