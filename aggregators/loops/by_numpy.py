@@ -226,6 +226,14 @@ def variances(columns: Any, ddof: float, high: Floats, low: Floats) -> bool:
     return False
 
 
+def multiply_pairs(a: Any, b: Any, high: Floats, low: Floats) -> bool:
+    return False
+
+
+def about_means(total: Any, a: Any, b: Any, count: Floats, found: Floats) -> bool:
+    return False
+
+
 def roots(high: Floats, low: Floats, found: Floats) -> bool:
     return False
 

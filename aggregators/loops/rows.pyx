@@ -879,6 +879,45 @@ cdef extern from *:
             low[i] = none ? 0.0 : found_low;
         }
     }
+    /* As ``sliding_pairs.times``. */
+    FRAMEFOLD_CLONES
+    static void framefold_multiply_pairs(
+        Py_ssize_t rows, const double *restrict a, const double *restrict a_low, const double *restrict b,
+        const double *restrict b_low, double *restrict high, double *restrict low)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double x = a[i], y = b[i], rounded = x * y;
+            FRAMEFOLD_HALVES(x, x_upper, x_lower)
+            FRAMEFOLD_HALVES(y, y_upper, y_lower)
+            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
+            high[i] = rounded;
+            low[i] = lost + a_low[i] * y + x * b_low[i];
+        }
+    }
+    /* As ``sliding_pairs.about_means``. */
+    FRAMEFOLD_CLONES
+    static void framefold_about_means(
+        Py_ssize_t rows, const double *restrict total, const double *restrict total_low, const double *restrict a,
+        const double *restrict a_low, const double *restrict b, const double *restrict b_low,
+        const double *restrict count, double *restrict found)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double x = a[i], y = b[i], n = count[i], rounded = x * y;
+            FRAMEFOLD_HALVES(x, x_upper, x_lower)
+            FRAMEFOLD_HALVES(y, y_upper, y_lower)
+            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
+            lost = lost + a_low[i] * y + x * b_low[i];
+            double part = rounded / n, back = part * n;
+            FRAMEFOLD_HALVES(part, p_upper, p_lower)
+            FRAMEFOLD_HALVES(n, n_upper, n_lower)
+            double more = p_upper * n_upper - back + p_upper * n_lower + p_lower * n_upper + p_lower * n_lower;
+            double part_low = (rounded - back - more + lost) / n;
+            double high = total[i] - part, virtual = high - total[i];
+            found[i] = high + (total_low[i] - part_low + ((total[i] - (high - virtual)) + (-part - virtual)));
+        }
+    }
     /* As ``double_double.root``. */
     FRAMEFOLD_CLONES
     static void framefold_roots(
@@ -905,6 +944,14 @@ cdef extern from *:
     void framefold_variances(
         Py_ssize_t rows, double ddof, const int64_t* count, const double* sum, const double* sum_low,
         const double* squares, const double* squares_low, double* high, double* low
+    ) noexcept nogil
+    void framefold_multiply_pairs(
+        Py_ssize_t rows, const double* a, const double* a_low, const double* b, const double* b_low, double* high,
+        double* low
+    ) noexcept nogil
+    void framefold_about_means(
+        Py_ssize_t rows, const double* total, const double* total_low, const double* a, const double* a_low,
+        const double* b, const double* b_low, const double* count, double* found
     ) noexcept nogil
     void framefold_roots(Py_ssize_t rows, const double* high, const double* low, double* roots) noexcept nogil
 
@@ -1130,6 +1177,34 @@ def variances(columns not None, double ddof, double[::1] high not None, double[:
         with nogil:
             framefold_variances(
                 rows, ddof, &count[0], &sums[0], &sums_low[0], &squares[0], &squares_low[0], &high[0], &low[0]
+            )
+    return True
+
+
+def multiply_pairs(a not None, b not None, double[::1] high not None, double[::1] low not None):
+    """Set the products of pairs of floats, each step as ``sliding_pairs.times`` does it; whether that is done."""
+    cdef const double[::1] x = a[0], x_low = a[1], y = b[0], y_low = b[1]
+    cdef Py_ssize_t rows = high.shape[0]
+    for column in (*a, *b, low):
+        if len(column) != rows:
+            raise ValueError("multiply_pairs: all columns must be of one length")
+    if rows:
+        with nogil:
+            framefold_multiply_pairs(rows, &x[0], &x_low[0], &y[0], &y_low[0], &high[0], &low[0])
+    return True
+
+
+def about_means(total not None, a not None, b not None, const double[::1] count not None, double[::1] found not None):
+    """Set sums of products about means, each step as ``sliding_pairs.about_means`` does it; whether that is done."""
+    cdef const double[::1] high = total[0], low = total[1], x = a[0], x_low = a[1], y = b[0], y_low = b[1]
+    cdef Py_ssize_t rows = found.shape[0]
+    for column in (*total, *a, *b, count):
+        if len(column) != rows:
+            raise ValueError("about_means: all columns must be of one length")
+    if rows:
+        with nogil:
+            framefold_about_means(
+                rows, &high[0], &low[0], &x[0], &x_low[0], &y[0], &y_low[0], &count[0], &found[0]
             )
     return True
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from .. import loops
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State, StateRanges
@@ -85,8 +86,8 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
     weight = count.astype(np.float64)
     sums = {
         "count": count,
-        "x": gridded(times(x.apart, (weight, None))),
-        "y": gridded(times(y.apart, (weight, None))),
+        "x": gridded(weighted(x.apart, weight)),
+        "y": gridded(weighted(y.apart, weight)),
         "xx": gridded(products(x, x, weight, a["xx"])),
         "yy": gridded(products(y, y, weight, a["yy"])),
         "xy": gridded(products(x, y, weight, a["xy"])),
@@ -102,10 +103,9 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
     states: dict[str, Any] = {"count": rows}
     for name, each in (("x", x), ("y", y)):
         exponent = each.exponent[segment]
-        mean, rest = quotient(*total[name], filled)
-        unit = np.ldexp(1.0, exponent)
-        mean, lost = two_sum(each.centre[segment], mean * unit)
-        states |= {f"{name}_mean": mean, f"{name}_low": lost + rest * unit, f"{name}_exponent": exponent}
+        away = np.add(*total[name]) / filled * np.ldexp(1.0, each.exponent)[segment]
+        mean, low_of_mean = two_sum(each.centre[segment], away)
+        states |= {f"{name}_mean": mean, f"{name}_low": low_of_mean, f"{name}_exponent": exponent}
     for name in ("xx", "yy", "xy"):
         one, other = (total[axis] for axis in name)
         states[name] = np.where(rows > 1, about_means(total[name], one, other, filled), 0.0)
@@ -137,18 +137,25 @@ def axis_of(a: State, name: str, begin: Index, sizes: Ints) -> Axis | None:
     return Axis(centre, unit, (apart * scale, lost * scale), exponent - np.repeat(unit, sizes))
 
 
-def times(a: Pair, b: tuple[Floats, Floats | None]) -> Pair:
-    """The products of pairs of floats; what has no low floats is exact."""
+def times(a: Pair, b: Pair) -> Pair:
+    """The products of pairs of floats."""
+    high, low = np.empty((2, len(a[0])))
+    if loops.multiply_pairs(a, b, high, low):
+        return high, low
     high, low = product(a[0], b[0])
     low += a[1] * b[0]
-    if b[1] is not None:
-        low += a[0] * b[1]
+    low += a[0] * b[1]
     return high, low
+
+
+def weighted(a: Pair, weight: Floats) -> Pair:
+    """The products of pairs of floats and whole numbers."""
+    return a if (weight == 1).all() else times(a, (weight, np.zeros(len(weight))))
 
 
 def products(one: Axis, other: Axis, weight: Floats, own: Floats) -> Pair:
     """The sums of products of the deviations of states, ``own`` about their own means."""
-    high, low = times(times(one.apart, (weight, None)), other.apart)
+    high, low = times(weighted(one.apart, weight), other.apart)
     if own.any():
         high, lost = two_sum(high, np.ldexp(own, one.share + other.share))
         low += lost
@@ -162,7 +169,9 @@ def gridded(pair: Pair) -> Compensated:
 
 def about_means(total: Pair, one: Pair, other: Pair, count: Floats) -> Floats:
     """The sums of products about the means, of those about a centre."""
+    found = np.empty(len(count))
+    if loops.about_means(total, one, other, count, found):
+        return found
     part, part_low = quotient(*times(one, other), count)
     high, lost = two_sum(total[0], -part)
-    found: Floats = high + (total[1] - part_low + lost)
-    return found
+    return np.add(high, total[1] - part_low + lost, out=found)
