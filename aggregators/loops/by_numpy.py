@@ -294,6 +294,10 @@ def range_sums(values: Ints, begin: Ints, end: Ints, sums: Ints) -> None:
     np.subtract(running[end], running[begin], out=sums)
 
 
+def decayed_means(columns: Any, decay: Floats, begin: Ints, end: Ints, made: Any) -> bool:
+    return False
+
+
 def begin_runs(low: Ints, high: Ints, first: Ints) -> int:
     found = np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
     first[: len(found)] = found

@@ -189,6 +189,62 @@ def range_extremes(
         raise ValueError("range_extremes: ranges must be of rows, not empty, and their ends must ascend")
 
 
+def decayed_means(
+    columns not None, const double[::1] decay not None, const int64_t[::1] begin not None,
+    const int64_t[::1] end not None, made not None
+):
+    """Set the weighted means of ranges that only grow, each step as ``Ewma.combine`` does it; False where others are.
+
+    ``columns`` are the weight, the mean and what rounding lost of it for each row, those of ``made`` for each range.
+    Rows weigh less by their ``decay`` when the next one comes: that of a row is for all before it.
+    """
+    cdef const double[::1] weights = columns[0], means = columns[1], lows = columns[2]
+    cdef double[::1] weight = made[0], mean = made[1], low = made[2]
+    cdef Py_ssize_t window, row = 0, rows = decay.shape[0], length = begin.shape[0]
+    cdef double own = 0.0, sum = 0.0, lost = 0.0, older, newer, share, step
+    cdef bint grow = True
+    for column in columns:
+        if len(column) != rows:
+            raise ValueError("decayed_means: all columns of rows must be of one length")
+    for column in (end, *made):
+        if len(column) != length:
+            raise ValueError("decayed_means: there must be a beginning and an end for each range")
+    with nogil:
+        for window in range(length):
+            if not 0 <= begin[window] < end[window] <= rows or end[window] < row:
+                grow = False
+                break
+            if window == 0 or begin[window] != begin[window - 1]:
+                if begin[window] < row:
+                    grow = False
+                    break
+                row = begin[window]
+                own, sum, lost = weights[row], means[row], lows[row]
+                row += 1
+            while row < end[window]:
+                older, newer = own * decay[row], weights[row]
+                own = older + newer
+                if older >= newer:
+                    share = newer / own
+                    step = (means[row] - sum) * share
+                    lost = lost + (rounding(sum, step, &sum) + (lows[row] - lost) * share)
+                else:
+                    share = older / own
+                    step = (sum - means[row]) * share
+                    lost = lows[row] + (rounding(means[row], step, &sum) + (lost - lows[row]) * share)
+                row += 1
+            weight[window], mean[window], low[window] = own, sum, lost
+    return grow
+
+
+cdef inline double rounding(double a, double b, double* sum) noexcept nogil:
+    """What is lost of a sum of two floats by rounding it, and the sum."""
+    cdef double total = a + b
+    cdef double virtual = total - a
+    sum[0] = total
+    return (a - (total - virtual)) + (b - virtual)
+
+
 def begin_runs(const int64_t[::1] low not None, const int64_t[::1] high not None, int64_t[::1] first not None):
     """Put the places of ranges that do not begin and end a row after the one before into ``first``; their number."""
     cdef Py_ssize_t at, found = 0
