@@ -18,11 +18,13 @@ from ..contract.operation import AggregateOperation, State, StateRanges
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import product, quotient, two_sum
 from ..states.fields import Compensated
-from .scaled_means import exponent_of
+from .scaled_means import NO_EXPONENT, exponent_of
 from .sliding_deviations import GRID, MIN_VARIANCE, segments
 
 MAX_EXPONENT = 500
 """Deviations from 2**-MAX_EXPONENT on, and below its reciprocal, have squares that are ordinary floats."""
+
+PRODUCTS = ("xx", "yy", "xy")
 
 Pair = tuple[Floats, Floats]
 
@@ -30,7 +32,7 @@ Pair = tuple[Floats, Floats]
 class Sums(AggregateOperation):
     """The sums of deviations about common centres, and of their products, in pairs of floats."""
 
-    sums = ("x", "y", "xx", "yy", "xy")
+    sums = ("x", "y", *PRODUCTS)
     state = {"count": "int64", **dict.fromkeys(sums, "compensated")}
     ufuncs = dict.fromkeys(state, np.add)
     result = pa.struct(
@@ -60,14 +62,22 @@ class Axis(NamedTuple):
         Of each segment: half of the centre, and the unit of deviations, a power of two.
     apart
         How far the mean of each state is from the centre, in this unit.
-    share
-        By which power of two the state's own deviations are multiplied to be in this unit.
+    own
+        The exponents of the states' own deviations.
+    sizes
+        The number of states of each segment.
     """
 
     centre: Floats
     exponent: Ints
     apart: Pair
-    share: Ints
+    own: Ints
+    sizes: Ints
+
+    @property
+    def share(self) -> Ints:
+        """By which power of two the states' own deviations are multiplied to be in this unit."""
+        return self.own - np.repeat(self.exponent, self.sizes)
 
 
 def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | None:
@@ -77,12 +87,9 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
         return None
     first, begin = segments(low, high)
     sizes = np.diff(begin, append=len(count))
-    axes = [axis_of(a, name, begin, sizes) for name in ("x_", "y_")]
-    if any(each is None for each in axes) or not all(np.isfinite(a[name]).all() for name in ("xx", "yy", "xy")):
+    x, y = (axis_of(a, name, begin, sizes) for name in ("x_", "y_"))
+    if x is None or y is None or not all(np.isfinite(a[name]).all() for name in PRODUCTS if a[name].any()):
         return None
-    x, y = axes[0], axes[1]
-    assert x is not None
-    assert y is not None
     weight = count.astype(np.float64)
     sums = {
         "count": count,
@@ -93,27 +100,29 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
         "xy": gridded(products(x, y, weight, a["xy"])),
     }
     for each, name in ((x, "xx"), (y, "yy")):
-        if ((sums[name].high == 0) & (each.apart[0] != 0) & (count > 0)).any():  # too tiny to have squares
+        if np.count_nonzero(sums[name].high) < np.count_nonzero(each.apart[0]):  # too tiny to have squares
             return None
-    found = ranges.finish(SUMS, sums).flatten()
-    rows, *parts = (column.to_numpy() for column in found)
+    rows, *parts = (column.to_numpy() for column in ranges.finish(SUMS, sums).flatten())
     total = {name: (parts[2 * at], parts[2 * at + 1]) for at, name in enumerate(Sums.sums)}
     filled = np.maximum(rows, 1).astype(np.float64)
-    segment = np.repeat(np.arange(len(first)), np.diff(first, append=len(low)))
+    windows = np.diff(first, append=len(low))
     states: dict[str, Any] = {"count": rows}
     for name, each in (("x", x), ("y", y)):
-        exponent = each.exponent[segment]
-        away = np.add(*total[name]) / filled * np.ldexp(1.0, each.exponent)[segment]
-        mean, low_of_mean = two_sum(each.centre[segment], away)
-        states |= {f"{name}_mean": mean, f"{name}_low": low_of_mean, f"{name}_exponent": exponent}
-    for name in ("xx", "yy", "xy"):
-        one, other = (total[axis] for axis in name)
-        states[name] = np.where(rows > 1, about_means(total[name], one, other, filled), 0.0)
-    doubtful = np.zeros(len(rows), bool)
-    for name in ("xx", "yy"):
-        doubtful |= (states[name] < MIN_VARIANCE * filled) & (total[name][0] != 0)
-        states[name] = np.maximum(states[name], 0.0)
-    return states, np.flatnonzero(doubtful & (rows > 1))
+        away = np.add(*total[name])
+        away /= filled
+        away *= np.repeat(np.ldexp(1.0, each.exponent), windows)
+        mean, lost = two_sum(np.repeat(each.centre, windows), away)
+        states |= {f"{name}_mean": mean, f"{name}_low": lost, f"{name}_exponent": np.repeat(each.exponent, windows)}
+    for name in PRODUCTS:
+        states[name] = about_means(total[name], total[name[0]], total[name[1]], filled)
+    few = np.flatnonzero(
+        (states["xx"] < MIN_VARIANCE * filled) & (total["xx"][0] != 0)
+        | (states["yy"] < MIN_VARIANCE * filled) & (total["yy"][0] != 0)
+        | (rows < 2)
+    )
+    for name in PRODUCTS:  # of one value they are 0, and what has few bits is joined
+        states[name][few] = 0.0
+    return states, few[rows[few] > 1]
 
 
 def axis_of(a: State, name: str, begin: Index, sizes: Ints) -> Axis | None:
@@ -125,16 +134,21 @@ def axis_of(a: State, name: str, begin: Index, sizes: Ints) -> Axis | None:
     apart, lost = two_sum(apart, lost + a[f"{name}low"])
     if len(filled) < len(count):
         apart, lost = (np.where(count > 0, each, 0.0) for each in (apart, lost))
-    if not np.isfinite(apart).all():
+    sizes_of = np.abs(apart)
+    if (exponent != NO_EXPONENT).any():
+        sizes_of += np.ldexp(1.0, exponent)
+        sizes_of *= count
+    most = np.maximum.reduceat(sizes_of, begin)
+    if not np.isfinite(most).all():
         return None
-    own = np.ldexp(1.0, exponent)
-    most = np.maximum.reduceat((np.abs(apart) + own) * count, begin)
     unit = exponent_of(most) + 1
     unit[most == 0] = 0
     if (np.abs(unit) > MAX_EXPONENT).any():
         return None
     scale = np.repeat(np.ldexp(1.0, -unit), sizes)
-    return Axis(centre, unit, (apart * scale, lost * scale), exponent - np.repeat(unit, sizes))
+    apart *= scale
+    lost *= scale
+    return Axis(centre, unit, (apart, lost), exponent, sizes)
 
 
 def times(a: Pair, b: Pair) -> Pair:
@@ -164,7 +178,9 @@ def products(one: Axis, other: Axis, weight: Floats, own: Floats) -> Pair:
 
 def gridded(pair: Pair) -> Compensated:
     """Pairs of floats up to 1, as sums slide."""
-    return Compensated(*two_sum(pair[0], (pair[1] + GRID) - GRID))
+    low = pair[1] + GRID
+    low -= GRID
+    return Compensated(pair[0], low)
 
 
 def about_means(total: Pair, one: Pair, other: Pair, count: Floats) -> Floats:
