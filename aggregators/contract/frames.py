@@ -14,7 +14,7 @@ from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import canonical, greatest, least
 from ..ranges.ordering import order_of_groups
-from ..states.alike import are_numbers, zeros
+from ..states.alike import are_numbers, numbers, ones, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
@@ -106,6 +106,9 @@ class Frames:
     def where(self, rows: Bools) -> tuple[Frames, Index]:
         """Some of the rows, in the frames that are left with any, and which of the frames these are."""
         kept = np.flatnonzero(rows)
+        if self.are_rows:
+            order = None if self.order is self.ticks else self.order[kept]
+            return Frames(numbers(len(kept)), len(kept), self.ticks[kept], order, ones(len(kept))), kept
         index = self.index[kept]
         left = np.zeros(self.size, bool)
         left[index] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -140,12 +141,19 @@ def key_numbers(plan: Plan, events: pa.Table, parts: list[slice]) -> tuple[list[
     """For each part, a number below their size for each event's key: equal ones of equal keys, in no order."""
     columns = [key_column(events, name, plan.input_schema.field(name).type) for name in plan.by]
     coded = [coded_at_once(column, parts) for column in columns]
-    most = max(MAX_SPARSE, 4 * len(events))
-    if len(coded) == 1 and coded[0][1] <= most:
+    size = math.prod(count for _, count in coded)
+    if len(coded) == 1 and size <= max(MAX_SPARSE, 4 * len(events)):
         return coded[0]
-    found, size = pack([(np.concatenate(codes, dtype=np.int64), count) for codes, count in coded], len(events))
-    found, size = (found, size) if size <= most else dense(found)
+    if size <= max(MAX_SPARSE, 4 * len(events)):
+        return at_once(lambda at: packed_part(coded, at, parts[at]), range(len(parts))), size
+    found, _ = pack([(np.concatenate(codes, dtype=np.int64), count) for codes, count in coded], len(events))
+    found, size = dense(found)
     return [found[rows] for rows in parts], size
+
+
+def packed_part(coded: list[tuple[list[NDArray[Any]], int]], at: int, rows: slice) -> Ints:
+    """The codes of several columns of a part, by its number, as one."""
+    return pack([(codes[at].astype(np.int64), count) for codes, count in coded], rows.stop - rows.start)[0]
 
 
 def coded_at_once(column: pa.Array, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
