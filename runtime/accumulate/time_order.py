@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
-from ...aggregators.states.alike import are_numbers
+from ...aggregators.states.alike import are_numbers, numbers
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import of_words, take, words_of
 from ..columns.key_codes import (
@@ -95,7 +95,7 @@ class WholeKeys:
     """
 
     def __init__(self, plan: Plan, events: pa.Table) -> None:
-        self.plan, rows = with_keys_numbered(plan), len(events)
+        self.plan, self.names, rows = with_keys_numbered(plan), plan.by, len(events)
         parts = parts_of(rows)
         codes, size = key_numbers(plan, events, parts)
         by_time = time_order(plan, events)
@@ -124,9 +124,34 @@ class WholeKeys:
         for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.columns)])):
             yield slice(start, end)
 
+    def within(self, rows: slice) -> tuple[int, int]:
+        """The first and the last number of the keys of some rows, which are of whole keys; where there are none, -1."""
+        if rows.start == rows.stop:
+            return -1, -1
+        first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
+        return first, last
+
+    def labels(self, events: pa.Table, keys: Sequence[pa.Array]) -> tuple[Ints, Ints]:
+        """The rows of a table of keys, sorted by the number of each among those of events, -1 for none; and these."""
+        known = np.flatnonzero(self.counts)
+        first = (self.ends - self.counts)[known]
+        if self.place is not None:
+            order = np.empty(len(self.place), np.int64)
+            loops.put_words(numbers(len(order)), self.place, order)
+            first = order[first]
+        rows = pa.array(first)
+        mine = [plain(events.column(name).take(rows), key.type) for name, key in zip(self.names, keys, strict=True)]
+        both = [normalised(pa.concat_arrays(pair)) for pair in zip(mine, keys, strict=True)]
+        codes, size = key_codes(both, len(known) + len(keys[0]), ordered=False)
+        number = np.full(size, -1, np.int64)
+        number[codes[: len(known)]] = known
+        found = number[codes[len(known) :]]
+        order = stable_order(found + 1, len(self.counts) + 1)
+        return order, found[order]
+
     def events(self, rows: slice) -> tuple[pa.Table, Index]:
         """The events of some rows, which are of whole keys, and where those of each key begin."""
-        first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
+        first, last = self.within(rows)
         counts = self.counts[first : last + 1]
         starts = (np.cumsum(counts) - counts)[counts > 0]
         found = self.columns[rows].add_column(0, self.plan.by[0], pa.array(np.repeat(np.arange(len(counts)), counts)))
