@@ -215,7 +215,10 @@ def take_bits(bits: NDArray[np.uint8] | None, offset: int, rows: Ints, found: ND
 
 
 def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
-    place[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    place[order] = free[ordered] + np.arange(len(codes)) - np.searchsorted(ordered, ordered)
+    free += np.bincount(codes, minlength=len(free))
 
 
 def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:

@@ -182,7 +182,10 @@ class Anchored(Windows):
 
     def _by_key(self, view: PartialsView) -> GivenRows:
         key, anchor = self._pairs(view)
-        order = np.lexsort((anchor, self.at[anchor], key))
+        at = self.at[anchor]
+        if ((key[1:] > key[:-1]) | (key[1:] == key[:-1]) & (at[1:] >= at[:-1])).all():
+            return GivenRows(anchor, np.bincount(key, minlength=len(view.starts)))
+        order = np.lexsort((anchor, at, key))
         return GivenRows(anchor[order], np.bincount(key, minlength=len(view.starts)))
 
     def ranges(self, partials: PartialsView) -> Ranges:
