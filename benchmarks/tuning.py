@@ -33,7 +33,7 @@ from framefold.spark import tuning as of_spark
 
 from .sliding import Own, OwnWithDeduct
 
-ROUNDS, ROUNDS_ON_SPARK = 7, 3
+ROUNDS, ROUNDS_ON_SPARK = 7, 5
 """Timed rounds of each case, in turn with and without a change; the least of each are compared."""
 
 CASE_OF = {
@@ -341,26 +341,32 @@ def with_number(name: str, value: int) -> Iterator[None]:
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """The time of processors that a call takes, in all threads together, and in the processes that were started."""
-    began = processors()
-    run()
-    return processors() - began
+    """The time of processors that a call takes, in all threads together, and in the processes that were started.
+
+    Again where one of these ends meanwhile, such as an idle worker of Python: its time is not known any more.
+    """
+    while True:
+        own, before = time.process_time(), others()
+        run()
+        after = others()
+        if before.keys() <= after.keys():
+            return time.process_time() - own + sum(after.values()) - sum(before.values())
 
 
-def processors() -> float:
-    """The seconds of processors that this process has taken, with those that it has started, and they in their turn."""
+def others() -> dict[int, float]:
+    """The seconds of processors that the processes below this one have taken, with those that they waited for."""
     parents, used = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text().rpartition(")")[2].split()
         except OSError:  # it has ended
             continue
-        parents[int(stat.parent.name)], used[int(stat.parent.name)] = int(words[1]), sum(map(int, words[11:15]))
+        parents[int(stat.parent.name)] = int(words[1])
+        used[int(stat.parent.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
     own = {os.getpid()}
     while more := {each for each, parent in parents.items() if parent in own} - own:
         own |= more
-    others = sum(used[each] for each in own - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
-    return time.process_time() + others
+    return {each: used[each] for each in own - {os.getpid()}}
 
 
 def ratio(run: Callable[[], Any], name: str, value: int, rounds: int) -> float:
