@@ -123,7 +123,7 @@ class Ewma(OfNumbers):
         flags = {name: a[name] | b[name] for name in FLAGS}
         return flags | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
 
-    range_cost = "constant where windows only grow"
+    range_cost = "constant where windows only grow, else by two-stacks"
     answers_nested = False
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
