@@ -255,10 +255,10 @@ def beside_labels(events: pa.Table, plan: Plan) -> pa.Table | None:
     def found(number: int, part: slice) -> tuple[pa.Table]:
         first, last = keys.within(part)
         some = slice(*np.searchsorted(own, [first, last + 1]))
-        windows = [each.of_anchors(labels[some], pa.array(own[some] - first), ticks) for each in plan.axis.windows]
-        part_plan = replace(keys.plan, axis=replace(keys.plan.axis, windows=tuple(windows)))
+        given = (each.of_anchors(labels[some], pa.array(own[some] - first), ticks) for each in plan.axis.windows)
+        axis = replace(keys.plan.axis, windows=tuple(each for each in given if each is not None))
         table, starts = keys.events(part)
-        results = results_of_keys(part_plan, table, starts, with_given=part.start == part.stop)
+        results = results_of_keys(replace(keys.plan, axis=axis), table, starts, with_given=part.start == part.stop)
         rows = pa.array(labels[some][results.column(0).to_numpy()])
         return (results.set_column(0, results.schema.field(0), rows),)
 

@@ -151,7 +151,8 @@ class Frames:
         values = np.asarray(values)
         if values.dtype.kind == "f":
             if self.are_rows:
-                return values.astype(np.float64) + 0.0  # no -0.0, as sums begin with 0.0
+                own: NDArray[Any] = values.astype(np.float64) + 0.0  # no -0.0, as sums begin with 0.0
+                return own
             return np.bincount(self.index, weights=values, minlength=self.size)
         total, fits = self.exact_sum(values).int64()
         if not fits.all():

@@ -63,7 +63,7 @@ def are_zeros(column: NDArray[Any]) -> bool:
     return _is_part(ZEROS, column)
 
 
-def are_ones(column: Ints) -> bool:
+def are_ones(column: NDArray[Any]) -> bool:
     """Whether a column has ones only, at once where they are :func:`ones`, or a part of these."""
     return _is_part(ONES, column) or bool((column == 1).all())
 

@@ -186,8 +186,8 @@ def coded_at_once(column: pa.Array, parts: list[slice]) -> tuple[list[NDArray[An
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if not text or len(parts) < 2 or few_runs(column) is not None:
         found = code_key(column)
-        codes = subtract(found.codes, found.least)
-        return [codes[rows] for rows in parts], found.count
+        numbers_of_all = subtract(found.codes, found.least)
+        return [numbers_of_all[rows] for rows in parts], found.count
     several = at_once(lambda rows: dictionary(column[rows]), parts)
     values = pa.concat_arrays([values for _, values in several]).dictionary_encode(null_encoding="encode")
     cuts = np.cumsum([len(values) for _, values in several])[:-1]
