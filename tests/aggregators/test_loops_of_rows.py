@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators import loops
-from tests.support.loops import WAYS, by
+from tests.support.loops import WAYS, by, loops, needs_loops
 
 TEXTS = [
     "",
@@ -27,11 +26,10 @@ TEXTS = [
 ]
 
 
+@needs_loops
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
 @pytest.mark.parametrize("rows", [1, 9, 400])
 def test_texts_are_numbered_as_they_come(rows: int, kind: pa.DataType) -> None:
-    if not loops.compiled:
-        pytest.skip("pyarrow numbers texts where there is no compiled loop")
     rng = np.random.default_rng(rows)
     column = pa.array([TEXTS[at] for at in rng.integers(0, len(TEXTS), rows + 3)]).cast(kind)[3:]
     _, ends, text = column.buffers()
@@ -98,9 +96,8 @@ def test_words_and_bits_at_rows(dtype: type, way: str) -> None:
         assert counts.tolist() == [1, 1, 3, 1, 1, 1, 1, 1, 2]
 
 
+@needs_loops
 def test_rows_that_are_not_there() -> None:
-    if not loops.compiled:
-        pytest.skip("numpy looks at indices itself")
     none = np.empty(1, np.int64)
     with pytest.raises(IndexError, match=r"row 5 is not among 3"):
         loops.take_words(np.arange(3), np.array([5]), none)
