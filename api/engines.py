@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from .aggregators import loops
-from .aggregators.contract.column_expressions import without_expressions
+from .aggregators.contract.operation import without_expressions
 from .aggregators.errors import ColumnError, QueryError
 from .aggregators.states.nested import any_in
 from .reading import SparkFiles

@@ -3,53 +3,34 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Never, Unpack, cast
 
 import pyarrow as pa
 
-from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
-from .aggregators.errors import CalendarWarning, GapsWarning, QueryError, nearest, shown
-from .engines import Engine, computed, in_arrow
-from .lookbacks import Lookback, outputs_over
+from .aggregators.errors import QueryError, nearest
+from .engines import Engine
+from .lookbacks import Lookback
 from .notebook import Described, of_events, picture_of
-from .runtime.columns.ticks import Duration
+from .query import EventColumns, Result, bound, require_names, results, windows_in
+from .relations import Relation, lasting, windowed
 from .runtime.explain import Explanation
-from .runtime.frames.windows import Windows
-from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
+from .runtime.plan.bind import A_WINDOW
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
-from .spark.options import Choices, Options, StreamChoices
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from .relations import Relation
+from .spark.options import Choices, StreamChoices
 
 __all__ = ["Events", "Windowed"]
 
-Result = TypeVar("Result")
-"""What results are: a Spark DataFrame, or a pyarrow Table."""
-
 
 @dataclass(frozen=True, repr=False)
-class Events(Described, Generic[Result]):
+class Events(Described, EventColumns, Generic[Result]):
     """Events with the names of their columns and options; made by :func:`~framefold.events`."""
-
-    engine: Engine
-    time: str
-    by: tuple[str, ...]
-    until: str | None
-    longest: Duration | None
-    ties: tuple[str, ...]
-    null_time: str
-    run_options: Options
 
     described = of_events
 
@@ -57,23 +38,6 @@ class Events(Described, Generic[Result]):
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(f"events have no {name!r}{said_here(name)}", name=name, obj=self)
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that are named: time, keys, ends, ties."""
-        return [self.time, *self.by, *([self.until] if self.until else []), *self.ties]
-
-    def check_keys(self) -> None:
-        """ColumnError unless the events have the columns of ``by=`` and ``ties=``, of types that can be keys."""
-        names = [name for name in (*self.by, *self.ties) if isinstance(name, str)]
-        if self.by or self.ties:
-            keys_in(self.engine.with_fields(names).schema(names), self.by, self.ties)
-
-    def check_durations(self, windows: Sequence[Spec]) -> None:
-        """DurationError where a duration of windows, or ``longest=``, does not fit the time of the events."""
-        if windows or self.longest is not None:
-            columns = [self.time, *(name for each in windows for name in each.columns)]
-            check_durations(self.engine.with_fields(columns).schema(columns), self.time, windows, self.longest)
 
     def where(self, condition: Any) -> Events[Result]:
         """The events for which a condition is true, as in SQL's ``WHERE``.
@@ -203,8 +167,6 @@ class Events(Described, Generic[Result]):
 
     def relation(self) -> Relation[Result]:
         """Interval events as a relation: each is valid from its time up to its end, which may be null for never."""
-        from .relations import lasting
-
         return lasting(self)
 
     def dropped(self) -> Result:
@@ -263,8 +225,7 @@ class Windowed(Described, Generic[Result]):
         require_names(unnamed)
         if self.lookback is not None:
             return self.with_columns(**outputs)
-        engine, query = self._bound(outputs)
-        return cast(Result, engine.run(query, self.events.run_options))
+        return cast(Result, results(self.events, self.windows, outputs))
 
     def with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """The events themselves, all their columns in their order, with the outputs as further columns.
@@ -374,8 +335,6 @@ class Windowed(Described, Generic[Result]):
         >>> [tuple(row.values()) for row in events.window(windows).relation().rows().to_pylist()]
         [(1, 5, 2, 6), (2, 6, 2, 6), (4, 7, 4, 8)]
         """
-        from .relations import windowed
-
         if len(self.windows) != 1:
             raise QueryError(f"relation() is of {len(self.windows)} kinds of windows; expected .window(...) with one")
         return windowed(self.events, self.windows[0])
@@ -432,29 +391,8 @@ class Windowed(Described, Generic[Result]):
     def _bound(
         self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
     ) -> tuple[Engine, Plan]:
-        """The query bound to its events, and the engine of these, with the columns that expressions compute."""
-        of = self.events
-        if not outputs and not explained:
-            raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
-        for name, output in outputs.items():
-            require_output(name, output)
-        if self.lookback is not None:
-            outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
-        engine = of.engine
-        if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
-            engine, outputs = computed(engine, outputs)
-        used = [*of.names, *(name for each in outputs.values() for name in each.columns)]
-        used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
-        used = [name for name in used if isinstance(name, str)]
-        engine = engine.with_fields(used)
-        plan = bind(
-            engine.schema(used), time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties,
-            window=self.windows, outputs=outputs, null_time=of.null_time, flat=of.run_options.window == "flat",
-            beside=beside, in_arrow=in_arrow,
-        )  # fmt: skip
-        for each in plan.axis.windows:
-            warn_of(each)
-        return engine, plan
+        """The query bound to its events, and the engine of these; see :func:`~framefold.query.bound`."""
+        return bound(self.events, self.windows, outputs, self.lookback, explained=explained, beside=beside)
 
 
 def with_options(events: Events[Result], choices: Choices) -> Events[Result]:
@@ -491,37 +429,3 @@ def require_stream(events: Events[Any], found: str) -> None:
     """QueryError unless events are a stream."""
     if not hasattr(events.engine, "still_open"):
         raise QueryError(f"{found}; expected a stream")
-
-
-def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:
-    """QueryError where outputs are given without the names that their columns are to have."""
-    if unnamed:
-        found = ", ".join(map(shown, unnamed))
-        raise QueryError(f"{method}() is given {found} without a name; expected each as an argument: n=ff.Count()")
-
-
-def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:
-    """All windows of a query: its own and those of its outputs."""
-    parts = [own for output in outputs.values() if isinstance(output, Operation) for own in output.windows_of_parts()]
-    own = [each for windows_of_part in parts for each in windows_of_part]
-    return [each for each in (*windows, *own) if isinstance(each, Spec)]
-
-
-def warn_of(windows: Windows) -> None:
-    """A GapsWarning where windows leave out times or rows, a CalendarWarning where earlier versions had other ones."""
-    if windows.gaps == "warn" and windows.left_out is not None:
-        warn(
-            f"{windows.named} leave out {windows.left_out}: events there are in no window; "
-            "gaps='allow' says that this is meant",
-            GapsWarning,
-        )
-    if windows.moved:
-        warn(windows.moved, CalendarWarning)
-
-
-def warn(message: str, category: type[UserWarning]) -> None:
-    """A warning at the line outside this package that has led to it."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

@@ -16,7 +16,7 @@ from .aggregators.durations import Length, positive, unit_named, written
 from .aggregators.errors import ColumnError, QueryError, nearest
 from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
-from .runtime.columns.key_codes import plain, plain_type
+from .runtime.columns.plain import plain, plain_type
 from .runtime.columns.ticks import Duration, TimeColumn
 from .runtime.local import LocalEngine
 from .runtime.plan.window_inputs import own_name

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from .aggregators.errors import ColumnError, EngineError, QueryError, nearest, shown
 from .aggregators.states.arrays import Ints
+from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
 from .notebook import Described
-from .runtime.columns.key_codes import one_array, plain, plain_type
+from .runtime.columns.plain import plain, plain_type
 from .runtime.columns.ticks import TimeColumn
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import AT, BOUNDS, WINDOW

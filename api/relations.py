@@ -14,14 +14,14 @@ from .aggregators.errors import QueryError, nearest, shown
 from .aggregators.extremes.min_max import Max
 from .aggregators.sums.sums import Sum
 from .engines import Engine, engine_for
-from .events import Events, Result, require_names
+from .query import EventColumns, Result, require_names, results
 from .reading import SparkFiles
-from .runtime.columns.key_codes import require_key
+from .runtime.columns.field_types import type_of
+from .runtime.columns.plain import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.frames.windows import WithValidity
 from .runtime.local import LocalEngine
-from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
 from .runtime.relations.join_spec import JoinSpec
 from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of
@@ -55,7 +55,7 @@ STAYS = {
 class Origin:
     """The events that a relation is made of by windows, as long as nothing else has been done to them."""
 
-    events: Events[Any]
+    events: EventColumns
     spec: Spec
     windows: WithValidity
 
@@ -122,7 +122,7 @@ class Relation(Generic[Result]):
             parts = [side.where(condition) for side in self.sides]
             return replace(parts[0].union(parts[1]), told=((words, "went below the union"), *self.told))
         if (origin := self.origin) is not None and (why := self._pushed(origin, condition)) is not None:
-            below = windowed(origin.events.where(condition), origin.spec)
+            below = windowed(replace(origin.events, engine=origin.events.engine.where(condition)), origin.spec)
             return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
         told = ((words, STAYS[None if origin is None else origin.windows.valid_by]), *self.told)
         return replace(self, data=self.operators.where(self.data, condition), told=told, origin=None)
@@ -466,8 +466,8 @@ class Relation(Generic[Result]):
 
         def run(engine: Engine) -> Any:
             options = Options(window="flat", combine="executors")
-            rows: Events[Any] = Events(engine, FROM, tuple(by), TO, None, (), "error", options)
-            return rows.window(snapshot(emit="on_change")).aggregate(**outputs)
+            rows = EventColumns(engine, FROM, tuple(by), TO, None, (), "error", options)
+            return results(rows, [snapshot(emit="on_change")], outputs)
 
         return self.operators.snapshots(data, run, by)
 
@@ -475,8 +475,9 @@ class Relation(Generic[Result]):
         """The results of windows of a stream, each valid from the end of its window up to the next end."""
         if self.origin is None or not isinstance(self.origin.windows, TickSteps) or self.origin.windows.calendar:
             raise self._refused("aggregate", "is there only right over sliding or tumbling windows of fixed length")
-        events = replace(self.origin.events, by=tuple(keys))
-        found = events.window(self.origin.spec).options(window="flat").aggregate(**outputs)
+        options = replace(self.origin.events.run_options, window="flat")
+        events = replace(self.origin.events, by=tuple(keys), run_options=options)
+        found = results(events, [self.origin.spec], outputs)
         return self.operators.stamped(found, self.origin.windows.steps.every)
 
     def _refused(self, operator: str, why: str) -> QueryError:
@@ -530,7 +531,7 @@ def operators_for(engine: Engine) -> tuple[Engine, Operators]:
     return DataFrameEngine(df), DataFrameOperators()
 
 
-def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
+def windowed(events: EventColumns, spec: Spec) -> Relation[Any]:
     """The relation of :meth:`Windowed.relation`."""
     engine, operators = operators_for(events.engine.with_fields(events.names))
     events = replace(events, engine=engine)
@@ -564,7 +565,7 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
 
 
-def lasting(events: Events[Result]) -> Relation[Result]:
+def lasting(events: EventColumns) -> Relation[Any]:
     """The relation of interval events."""
     if events.until is None:
         raise QueryError("relation() of events without until= is given no windows; expected .window(...) before it")

@@ -13,6 +13,7 @@ from .aggregators.errors import QueryError
 from .engines import computed, engine_for
 from .events import Events
 from .reading import SparkFiles
+from .runtime.columns.field_types import keys_in
 from .runtime.columns.ticks import Duration
 from .runtime.sources.arrow import Source
 from .runtime.sources.files import Files
@@ -116,6 +117,9 @@ def events(
         of = names["time"]
     named = tuple(tuple(map(unquoted, names)) for names in (keys, order))
     made: Events[Any] = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
-    made.check_keys()
-    made.check_durations([])
+    if named[0] or named[1]:
+        columns = [name for name in (*named[0], *named[1]) if isinstance(name, str)]
+        keys_in(engine.with_fields(columns).schema(columns), *named)
+    if longest is not None:
+        made.check_durations([])
     return made

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from . import engines
 from .aggregators.errors import QueryError, shown
-from .events import Events, Result
+from .events import Events
+from .query import Result
 from .runtime.sources.co_inputs import Roles, check_roles
 
 __all__ = ["together"]

@@ -41,6 +41,8 @@ CASE_OF = {
     "MAX_PORTION_ROWS": "Sum by the hour, many keys",
     "PORTION_BYTES": "Sum by the hour, in order",
     "EVENTS_PER_PARTIAL": "Sum by the hour, many keys",
+    "KEYS_ROWS": "Sum beside each event, many keys",
+    "MANY_ROWS": "Sum beside each event, many keys",
     "KEY_TILE_ROWS": "Sum by the hour, many keys",
     "MAX_SPARSE": "Sum by the hour, many keys",
     "ROWS_PER_GROUP": "Sum by the hour, many keys",
@@ -176,7 +178,9 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
         asked = ff.events(data, time="t", by="k", **more).window(windows)
         return lambda: asked.aggregate(a=operation)
 
+    beside = ff.events(many, time="t", by="k").window(around)
     return {
+        "Sum beside each event, many keys": lambda: beside.with_columns(a=ff.Sum("x")),
         "Sum by the hour, in order": query(ordered, hour, ff.Sum("x")),
         "Sum by the hour, in no order": query(mixed, hour, ff.Sum("x")),
         "Sum by the hour, many keys": query(many, hour, ff.Sum("x")),

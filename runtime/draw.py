@@ -11,7 +11,8 @@ import pyarrow as pa
 from ..aggregators.errors import EngineError, QueryError, shown
 from ..aggregators.states.arrays import Ints
 from ..aggregators.sums.sums import Count
-from .columns.key_codes import key_codes, normalised, plain
+from .columns.key_codes import key_codes
+from .columns.plain import normalised, plain
 from .columns.ticks import Duration, TimeColumn
 from .frames.windows import WindowSpec
 from .local import LocalEngine, run

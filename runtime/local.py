@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -25,31 +24,35 @@ from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import WholeKeys, sorted_events
-from .columns.key_codes import edges, plain
+from .columns.field_types import type_of
+from .columns.key_codes import edges
 from .columns.malloc import give_back
+from .columns.plain import plain
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, type_of
+from .plan.bind import BOUNDS
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .progress import watched
-from .reporting import LOGGER, report_partials, report_way
+from .reporting import LOGGER, report_partials, report_way, warn
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.filled import filled
-from .results.finish import results_of
+from .results.finish import counted_results, results_of
 from .sources.arrow import Reader, Readers, Source
+from .sources.computed import with_columns
+from .sources.struct_fields import StructFields, struct_paths
 from .threads import workers
 from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
-HELD_BYTES = 32 << 20
+HELD_BYTES = 16 << 20
 """Bytes of new partials after which what accumulating has left free among them is given back."""
 
 YEAR_10000 = 2_932_897
@@ -101,15 +104,11 @@ class LocalEngine:
         return LocalEngine(self.source.where(condition))
 
     def with_columns(self, expressions: Mapping[str, Any]) -> LocalEngine:
-        from .sources.computed import with_columns
-
         return LocalEngine(with_columns(self.source, expressions))
 
     def with_fields(self, names: Sequence[str]) -> LocalEngine:
         if set(names) <= set(self.source.schema.names):
             return self
-        from .sources.struct_fields import StructFields, struct_paths
-
         paths = struct_paths(self.source.schema, names)
         return LocalEngine(StructFields(self.source, paths)) if paths else self
 
@@ -150,9 +149,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan, readers)
     if nulls:
-        warnings.warn(
-            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
-        )
+        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
     if large := events > BATCH_ROWS:
         give_back()
     merged = merge([*Partials.of_given_keys(plan), *partials])
@@ -165,7 +162,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
-        lambda number, chunk: (len(chunk.partials), results_of(chunk)),
+        counted_results,
         parts,
         threads,
         None if source.shows_progress else watch,
@@ -286,11 +283,10 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     last = pc.max(ends.cast(pa.int32() if days else pa.int64())).as_py()
     if last is not None and last >= (YEAR_10000 if days else YEAR_10000 * 86_400_000_000):
         year = np.array(last).astype("datetime64[D]" if days else "datetime64[us]").astype("datetime64[Y]")
-        warnings.warn(
+        warn(
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",
             FarTimesWarning,
-            5,  # the line that calls .window(...).aggregate(...)
         )
 
 

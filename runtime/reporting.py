@@ -1,12 +1,14 @@
-"""What queries tell the logger ``framefold``.
+"""What queries tell whoever runs them, by warnings or by the logger ``framefold``.
 
-At INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody listens at INFO: the
-words take time.
+To the logger: at INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody
+listens at INFO: the words take time.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 
@@ -14,8 +16,17 @@ from .explain import ways
 from .partials.partials import Partials
 from .plan.plan import Plan
 
+PACKAGE = __name__.partition(".")[0] + "."
 LOGGER = logging.getLogger("framefold")
 LOGGER.addHandler(logging.NullHandler())  # nothing is printed unless the program has set up logging
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """A warning at the line outside this package that has led to it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def report_way(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> None:

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-MANY = 1 << 17
-"""Rows from which on several threads share them."""
+from .tuning import MANY_ROWS
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,6 +40,6 @@ def _workers(threads: int, process: int) -> ThreadPoolExecutor:
 
 def parts_of(rows: int) -> list[slice]:
     """Rows in as many parts as there are threads, where they are many."""
-    parts = pa.cpu_count() if rows >= MANY else 1
+    parts = pa.cpu_count() if rows >= MANY_ROWS else 1
     cuts = [rows * part // parts for part in range(parts + 1)]
     return list(itertools.starmap(slice, itertools.pairwise(cuts)))

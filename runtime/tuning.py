@@ -29,6 +29,18 @@ EVENTS_PER_PARTIAL = 4
 0.98 and 0.97, Sum by the hour, many keys.
 """
 
+KEYS_ROWS = 1 << 17
+"""Events of whole keys that a thread works on at a time: few enough that threads get equal shares.
+
+1.21 and 0.95, Sum beside each event, many keys.
+"""
+
+MANY_ROWS = 1 << 17
+"""Rows from which on several threads share them.
+
+0.99 and 0.99, Sum beside each event, many keys.
+"""
+
 KEY_TILE_ROWS = 1 << 15
 """Rows worked on at a time, so that intermediate columns stay in the cache.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions
 from ..contract.bound import BoundAggregate
-from ..contract.column_functions import require_operation
-from ..contract.operation import AggregateOperation, Operation
-from ..contract.side_by_side import Parts, each_ones
+from ..contract.operation import Operation, require_operation
+from ..contract.wrapped import Parts, each_ones
 from ..errors import QueryError
 
 __all__ = ["AllOf"]
@@ -49,6 +49,6 @@ class AllOf(Operation):
     def __repr__(self) -> str:
         return f"AllOf({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         own = each_ones(self.parts, types)
         return Parts(self, {name: BoundAggregate(name, part, own[name]) for name, part in self.parts.items()})

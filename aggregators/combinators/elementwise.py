@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions
 from ..contract.bound import BoundAggregate
-from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.lists import is_list, unfold
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.operation import Operation, State, require_operation
 from ..errors import ColumnError, QueryError
 from ..ordered.sort_keys import Order
 from ..states.arrays import Ints
@@ -57,7 +57,7 @@ class ElementWise(Operation):
     def __repr__(self) -> str:
         return f"ElementWise({self.operation!r})"
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         lists = sum(map(is_list, types))
         maps = [place for place, type in enumerate(types) if pa.types.is_map(type)]
         if (lists > 0) + len(maps) != 1:

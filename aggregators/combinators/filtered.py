@@ -9,16 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..contract.aggregate import StateFunctions, accumulate_where
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
-from ..contract.column_functions import require_operation, single_values
-from ..contract.frames import Frames, Values, to_values, valid_rows
-from ..contract.operation import AggregateOperation, Operation, State, accumulate_where
-from ..contract.trial import sample
+from ..contract.column_functions import single_values
+from ..contract.frames import Frames, Values, valid_rows
+from ..contract.operation import Operation, State, require_operation
+from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
 from ..states.categories import plain_values, values_type
+from ..states.fields import to_values
 
 __all__ = ["Filtered"]
 
@@ -85,7 +87,7 @@ class Filtered(Operation):
         tested = ", ".join(map(repr, self.columns[len(self.operation.columns) :]))
         return f"Filtered({self.operation!r}, {tested})"
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         own = len(self.operation.columns)
         inner = BoundAggregate("Filtered", self.operation, types[:own])
         if isinstance(self.predicate, str):

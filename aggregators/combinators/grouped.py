@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.aggregate import StateFunctions, StateRanges, TypedOperation
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
-from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
+from ..contract.operation import Operation, State, require_operation
 from ..ordered.multiset import lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
@@ -63,7 +63,7 @@ class GroupedBy(Operation):
     def __repr__(self) -> str:
         return f"GroupedBy({self.operation!r}, {self.columns[-1]!r})"
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         inner = BoundAggregate("GroupedBy", self.operation, types[:-1])
         return Groups(self, inner, Order(self, self.columns[-1], types[-1]))
 

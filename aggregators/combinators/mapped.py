@@ -8,13 +8,14 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, accumulate_where
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, Expression, kind_of
-from ..contract.column_functions import apply, require_operation
+from ..contract.column_functions import apply
 from ..contract.frames import Frames, Values
 from ..contract.lists import is_list, unfold
-from ..contract.operation import AggregateOperation, Operation, State, accumulate_where
-from ..contract.trial import sample
+from ..contract.operation import Operation, State, require_operation
+from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 
@@ -92,7 +93,7 @@ class Mapped(Operation):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.operation!r}, {', '.join(map(repr, self.columns))})"
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         made = self.types_made(types)
         return MappedColumns(self, BoundAggregate(self.__class__.__name__, self.operation, made), made)
 
@@ -186,7 +187,7 @@ class FlatMapped(Mapped):
                 f"{name}({self.operation!r}) is given {function!r}; expected a function of columns or None"
             )
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         made = self.types_made(types)
         if not any(map(is_list, made)):
             what = "whose function returns" if self.function is not None else "has"

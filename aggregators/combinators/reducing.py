@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.aggregate import StateFunctions, TypedOperation
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
+from ..contract.operation import Operation, State
 from ..errors import OperationError, QueryError
 from ..numeric.grouped import canonical
 from ..ordered.sort_keys import restored
@@ -70,7 +71,7 @@ class Reducing(Operation):
         self.inverse = deduct
         self.type = type
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         type = self.type
         if type is None:
             type = types[0]

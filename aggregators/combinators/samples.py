@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ..contract.operation import Operation
+from ..contract.operation import Operation, Then
 from ..contract.sql_spec import SqlSpec
-from ..contract.wrapped import Then
 from ..sums.sums import Count
 from .filtered import Filtered
 

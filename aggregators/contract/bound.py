@@ -6,26 +6,33 @@ Users' functions get read-only columns, and what they return is checked: every f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import ColumnError, FramefoldError, ImpureError, OperationError, shown
+from ..errors import ColumnError, FramefoldError, ImpureError, LawError, OperationError, QueryError, shown
 from ..numeric.texts import text_at
 from ..states.arrays import Index
 from ..states.categories import Categories, plain_values, values_type
-from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
+from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly, to_values
 from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
-from ..states.ragged import RaggedField
+from ..states.ragged import Ragged, RaggedField
 from ..states.rows import place
 from ..states.views import is_made
-from . import trial
-from .frames import Frames, Values, to_values, valid_rows
-from .operation import AggregateOperation, Operation, State, StateRanges, accumulate_where, check_arity
+from .aggregate import Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
+from .frames import Frames, Values, valid_rows
+from .sample_columns import sample
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
+
+FEW_ROWS = 4
+"""Rows that are accumulated to see whether a state is shared."""
+
+TRIALS = 64
+"""Pairs of states on which an undeclared operation is tried for commutativity."""
 
 PACKAGE = __name__.partition(".")[0]
 """Where built-in operations are defined: their functions are trusted."""
@@ -48,10 +55,10 @@ class BoundAggregate:
     ColumnError
         If the operation cannot work on these types.
     OperationError
-        If the operation lacks a method or breaks its contract in a trial.
+        If the operation lacks a method or breaks its contract in a
     """
 
-    def __init__(self, name: str, operation: Operation, types: Sequence[pa.DataType]) -> None:
+    def __init__(self, name: str, operation: Bindable, types: Sequence[pa.DataType]) -> None:
         self.name = name
         self.spec = operation
         self.columns = operation.columns
@@ -60,8 +67,8 @@ class BoundAggregate:
         types = self._without_categories(types)
         self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
         types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
-        self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
-        self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
+        self.types = with_known_types(operation, types) if self.of_nulls else tuple(types)
+        self.operation: StateFunctions = self._call("bind", operation.bind, *self.types)
         held = vars(self.operation).values()
         parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
         self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
@@ -86,18 +93,18 @@ class BoundAggregate:
                 )
         self.identity: State = self.created()
         if self.untrusted and operation.try_laws:
-            trial.check_create(self)
+            check_create(self)
         self.result: pa.DataType = self.operation.result
         self.codes: pa.DataType | None = None  # the type of results that are codes
         if self.untrusted or not isinstance(self.result, pa.DataType):
-            self.result = trial.result_type(self)
+            self.result = result_type(self)
         elif values_type(self.result) != self.result:
             self.codes, self.result = self.result, values_type(self.result)
         self.commutative = self.operation.commutative
         if self.commutative is None:
-            self.commutative = trial.commutes(self)
+            self.commutative = commutes(self)
         if self.untrusted and self.ufuncs:
-            trial.check_ufuncs(self)
+            check_ufuncs(self)
 
     def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
         """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
@@ -176,10 +183,8 @@ class BoundAggregate:
     def ufuncs(self) -> Mapping[str, Any]:
         """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
-        written = [{"ufuncs", "joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
-        names = vars(of).keys() | next(names for names in written if names)
-        # "joins" is the older name of "ufuncs".
-        return of.ufuncs if "ufuncs" in names else getattr(of, "joins", {}) if "joins" in names else {}
+        written = next(names for kind in type(of).__mro__ if (names := {"ufuncs", "combine"} & vars(kind).keys()))
+        return of.ufuncs if "ufuncs" in vars(of).keys() | written else {}
 
     @property
     def has_kernels(self) -> bool:
@@ -414,3 +419,158 @@ def array_of(values: Any, type: pa.DataType | None = None) -> pa.Array:
         raise pa.ArrowInvalid("an integer has more than 64 bits, as only decimals may") from error
     except (UnicodeError, RecursionError) as error:  # half of a surrogate pair; a list that holds itself
         raise pa.ArrowInvalid(str(error)) from error
+
+
+STAND_INS = (pa.float64(), pa.bool_(), pa.string(), pa.int64(), pa.timestamp("us"), pa.list_(pa.float64()))
+"""Types that a column of type null is taken for, all null: the first one that an operation takes."""
+
+
+def with_known_types(operation: Bindable, types: Sequence[pa.DataType]) -> tuple[pa.DataType, ...]:
+    """The types of an operation's columns, with a type that it takes for those of type null."""
+    if not any(map(pa.types.is_null, types)):
+        return tuple(types)
+    choices = [tuple(stand_in if pa.types.is_null(type) else type for type in types) for stand_in in STAND_INS]
+    of_others = [tuple(types)] if operation.is_made_of_others else []  # these find a type each by itself
+    for choice in (*of_others, *choices):
+        with suppress(QueryError, OperationError):
+            operation.bind(*choice)
+            return choice
+    return choices[0]
+
+
+def states_of_samples(bound: BoundAggregate) -> State | None:
+    """States of made-up events, in time order; None where no events can be made up for its types."""
+    rows = 4 * TRIALS
+    columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
+    if any(column is None for column in columns):
+        return None
+    index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
+    frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
+    return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
+
+
+def result_type(bound: BoundAggregate) -> pa.DataType:
+    """The type of an operation's results: the declared one, or that of a trial.
+
+    Raises
+    ------
+    OperationError
+        If it breaks its contract in the trial, or the type cannot be told.
+    """
+    declared = named_type(bound.spec, bound.operation.result)
+    found = declared
+    failed = ""
+    problem: BaseException | None = None
+    if bound.untrusted or declared is None:
+        try:
+            states = states_of_samples(bound)
+            if states is not None:
+                found = bound.to_result(bound.finished(states), declared).type
+        except OperationError as error:
+            problem = error.__cause__
+            if problem is None:  # it broke its contract; anything else may be the made-up values' fault
+                raise
+            failed = f", as it fails on made-up events ({type(problem).__name__}: {problem})"
+    if declared is not None:
+        return declared
+    if found is None or pa.types.is_null(found):
+        found = bound.to_result(bound.finished(bound.identity), None).type
+    if pa.types.is_null(found):
+        raise OperationError(
+            f"the type of the result of {bound.spec!r} for {bound.name!r} cannot be told{failed}; declare "
+            "it, such as result = 'float64'"
+        ) from problem
+    return found
+
+
+def named_type(spec: Bindable, declared: Any) -> pa.DataType | None:
+    """The Arrow type that an operation declares for its result."""
+    if declared is None or isinstance(declared, pa.DataType):
+        return declared
+    try:
+        if isinstance(declared, str):
+            name = declared.strip()
+            if name.startswith("list<") and name.endswith(">"):
+                return pa.list_(named_type(spec, name[5:-1]))
+            return pa.type_for_alias(name)
+        return pa.from_numpy_dtype(np.dtype(declared))
+    except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
+        raise OperationError(
+            f"result of {spec!r} is {declared!r}; expected an Arrow type or its name, such as "
+            "'float64' or 'list<string>'"
+        ) from error
+
+
+def commutes(bound: BoundAggregate) -> bool:
+    """Whether ``combine`` is commutative in all trials; False where unknown."""
+    joined = joined_samples(bound)
+    return joined is not None and all(same(joined[2][key], joined[3][key]) for key in bound.fields)
+
+
+def joined_samples(bound: BoundAggregate) -> tuple[State, State, State, State] | None:
+    """Two columns of states of made-up events, and these combined in both orders; None where that fails."""
+    try:
+        states = states_of_samples(bound)
+        if states is None:
+            return None
+        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        return a, b, bound.combine(a, b), bound.combine(b, a)
+    except OperationError:
+        return None
+
+
+def check_ufuncs(bound: BoundAggregate) -> None:
+    """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
+    declared = ", ".join(map(repr, bound.fields))
+    for key, function in bound.ufuncs.items():
+        if key not in bound.fields:
+            raise OperationError(f"ufuncs of {bound.name!r} names {key!r}; expected fields of its state: {declared}")
+        if not isinstance(function, np.ufunc):
+            raise OperationError(
+                f"ufuncs of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
+            )
+    trial = joined_samples(bound)
+    if trial is None:
+        return
+    a, b, joined, _ = trial
+    for key, function in bound.ufuncs.items():
+        x, y = cast(Any, a[key]), cast(Any, b[key])
+        with np.errstate(all="ignore"):
+            expected = x + y if isinstance(x, (Compensated, Exact)) else function(x, y)
+        if not same(joined[key], expected):
+            raise OperationError(
+                f"ufuncs of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
+            )
+
+
+def check_create(bound: BoundAggregate) -> None:
+    """OperationError where ``create`` gives one object each time, which ``accumulate`` changes.
+
+    To be called before any other trial: these would leave made-up events in that object.
+    """
+    if not bound.operation.has("changes_created"):
+        return
+    columns = [sample(type, FEW_ROWS, seed) for seed, type in enumerate(bound.types)]
+    if any(column is None for column in columns):
+        return
+    rows = list(zip(*(cast(pa.Array, column).to_pylist() for column in columns), strict=True))
+    if not bound.operation.changes_created(rows):
+        return
+    said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
+    law = LawError(bound.spec.in_its_words(said))
+    raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {law}") from law
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold equal states; NaN equals NaN."""
+    if isinstance(a, Exact):
+        return isinstance(b, Exact) and a.integers() == b.integers()
+    if isinstance(a, Compensated):
+        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    if isinstance(a, Ragged):
+        ours, theirs = a.planes, cast(Ragged, b).planes
+        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
+    x, y = a, cast(NDArray[Any], b)
+    if x.dtype == object:
+        return all(bool(np.all(left == right)) for left, right in zip(x.tolist(), y.tolist(), strict=True))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
-from itertools import chain, count
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..errors import QueryError, shown
-from .operators import Operators
 
 PYARROW, POLARS, OWN = "a pyarrow expression", "a Polars expression", "an ff.expr"
 
@@ -150,45 +147,3 @@ def same(one: Any, other: Any) -> bool:
     if kind == OWN:
         return bool(one == other)
     return bool(one.equals(other)) if kind == PYARROW else kind == POLARS and bool(one.meta.eq(other))
-
-
-def without_expressions(outputs: Mapping[str, Any], taken: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Outputs that take names of columns instead of expressions, and these expressions by their names.
-
-    Parameters
-    ----------
-    outputs
-        Operations by name.
-    taken
-        The names of the columns that the events have.
-    """
-    known = {name.lower() for name in taken}
-    expressions: dict[str, Any] = {}
-
-    def name_of(column: ColumnExpression) -> str:
-        for name, value in expressions.items():
-            if same(value, column.value):
-                return name
-        name = next(name for name in chain([str(column)], map(f"{column} #{{}}".format, count(2))) if name not in known)
-        known.add(name.lower())
-        expressions[name] = column.value
-        return name
-
-    return {name: _named(operation, name_of) for name, operation in outputs.items()}, expressions
-
-
-def _named(value: Any, name_of: Callable[[ColumnExpression], str]) -> Any:
-    """An operation, or what it is made of, with names for expressions."""
-    if isinstance(value, ColumnExpression):
-        return name_of(value)
-    if isinstance(value, tuple):
-        return tuple(_named(each, name_of) for each in value)
-    if isinstance(value, dict):
-        return {key: _named(each, name_of) for key, each in value.items()}
-    if isinstance(value, Operators) and any(
-        isinstance(name, ColumnExpression) for name in getattr(value, "columns", ())
-    ):
-        made = copy(value)
-        vars(made).update(_named(vars(value), name_of))
-        return made
-    return value

@@ -10,22 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import OperationError, QueryError, shown
+from ..errors import OperationError, shown
+from ..states.fields import to_values
 from ..states.nested import with_inner
 from .bound import to_column
-from .frames import to_values, valid_rows
-from .operation import Operation
+from .frames import valid_rows
 
 PLACES = 18
 """Digits after the point that Python's decimals keep unless a type is declared."""
-
-
-def require_operation(name: str, operation: object) -> Operation:
-    """QueryError unless it is an operation."""
-    if not isinstance(operation, Operation):
-        hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
-        raise QueryError(f"{name} is given {shown(operation)}; expected an aggregate operation{hint}")
-    return operation
 
 
 def single_values(error: Exception) -> str | None:

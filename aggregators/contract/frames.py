@@ -16,8 +16,7 @@ from ..numeric.grouped import canonical, greatest, least
 from ..ranges.ordering import order_of_groups
 from ..states.alike import are_numbers, numbers, ones, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
-from ..states.categories import codes_or_values
-from ..states.fields import HUGE, Compensated, numpy_type
+from ..states.fields import HUGE, Compensated
 from ..states.limbs import Exact
 
 __all__ = ["Frames"]
@@ -27,13 +26,6 @@ Values = Any
 
 CHUNK = 1 << 21
 """The number of 32-bit integers that float64 sums without rounding."""
-
-
-def to_values(column: pa.Array) -> Values:
-    """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
-    if numpy_type(column.type) is None:
-        return column
-    return codes_or_values(column).to_numpy(zero_copy_only=False)
 
 
 def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:

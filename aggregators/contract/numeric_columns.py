@@ -10,8 +10,8 @@ from ..states.arrays import Floats
 from ..states.double_double import two_sum
 from ..states.fields import Compensated
 from ..states.limbs import BITS, MASK
+from .aggregate import Bindable
 from .frames import Values
-from .operation import AggregateOperation, State
 
 
 def is_number(type: pa.DataType) -> bool:
@@ -24,7 +24,7 @@ def is_decimal(type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type) and type.precision <= 38)
 
 
-def require_summable(operation: AggregateOperation, type: pa.DataType) -> None:
+def require_summable(operation: Bindable, type: pa.DataType) -> None:
     """ColumnError unless an operation's column, of this type, has numbers or durations."""
     if not is_number(type) and not pa.types.is_duration(type):
         raise ColumnError(
@@ -33,7 +33,7 @@ def require_summable(operation: AggregateOperation, type: pa.DataType) -> None:
         )
 
 
-def require_numbers(operation: AggregateOperation, *types: pa.DataType) -> None:
+def require_numbers(operation: Bindable, *types: pa.DataType) -> None:
     """ColumnError unless all columns of an operation, of these types, have numbers."""
     what = "a column" if len(types) == 1 else "columns"
     for column, type in zip(operation.columns, types, strict=True):
@@ -56,37 +56,3 @@ def in_pairs(values: Values) -> Compensated:
         return Compensated.of(floats(values))
     high, low = values >> values.dtype.type(BITS), values & values.dtype.type(MASK)
     return Compensated(*two_sum(np.ldexp(high.astype(np.float64), BITS), low.astype(np.float64)))
-
-
-class OfNumbers(AggregateOperation):
-    """A commutative operation on columns of numbers; its results are float64."""
-
-    result: pa.DataType = pa.float64()
-    commutative = True
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, *types)
-        return self
-
-
-class Sums(AggregateOperation):
-    """A commutative operation with a deduct; all fields of its state are sums."""
-
-    commutative = True
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if cls.combine is Sums.combine and "ufuncs" not in vars(cls):
-            cls.ufuncs = dict.fromkeys(cls.state, np.add)
-
-    def combine(self, a: State, b: State) -> State:
-        return {field: a[field] + b[field] for field in self.state}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {field: a[field] - b[field] for field in self.state}
-
-
-class OfSums(OfNumbers, Sums):
-    """An operation on columns of numbers, with sums for its state, and without a deduct."""
-
-    deduct = AggregateOperation.deduct  # type: ignore[assignment]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pyarrow as pa
 
 from ..errors import OperationError
 from ..states.objects import Objects
+from .aggregate import State, StateFunctions, check_arity
 from .frames import Frames, Values
-from .operation import AggregateOperation, Operation, State, check_arity
+from .operation import Operation
 
 __all__ = ["PythonOperation"]
 
@@ -63,7 +66,7 @@ class PythonOperation(Operation):
         """The result of a state; None for null. The state itself unless a subclass says otherwise."""
         return state
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         """The operation as one over columns of states."""
         for method in ("create", "accumulate", "combine"):
             if getattr(type(self), method) is getattr(PythonOperation, method):
@@ -89,7 +92,7 @@ def folded_rows(add: Callable[..., Any], state: Any, rows: Iterable[tuple[Any, .
     return state
 
 
-class ObjectColumns(AggregateOperation):
+class ObjectColumns(StateFunctions):
     """A :class:`PythonOperation` over columns of objects: one call of a user's function an element operation."""
 
     state = {"state": "object"}
@@ -106,6 +109,17 @@ class ObjectColumns(AggregateOperation):
 
     def create(self) -> Mapping[str, Any]:
         return {"state": self.scalar.create()}
+
+    def changes_created(self, rows: Sequence[tuple[Any, ...]]) -> bool:
+        create = self.scalar.create
+        try:
+            # Together by pickle: what they share they still share, and what create gives stays as it is.
+            one, other = pickle.loads(cloudpickle.dumps((create(), create())))
+            before = cloudpickle.dumps(other)
+            folded_rows(self.scalar.accumulate, one, rows)
+            return bool(cloudpickle.dumps(other) != before)
+        except Exception:  # of a user's functions on made-up events, or of pickling
+            return False
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         add, create = self.scalar.accumulate, self.scalar.create

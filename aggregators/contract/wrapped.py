@@ -1,19 +1,17 @@
-"""Wrappers of operations that change inputs or results; Then, a function of results."""
+"""Bound operations that are made of others: of one, or of several side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from ..errors import QueryError
+from .aggregate import Bindable, State, StateRanges, TypedOperation
 from .bound import BoundAggregate
-from .column_functions import apply, require_operation
 from .frames import Frames, Values
-from .operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
-from .sql_spec import SqlSpec
-from .trial import named_type
+from .sql_spec import Planes, SqlSpec, side_by_side
 
 
 class Wrapped(TypedOperation):
@@ -22,7 +20,7 @@ class Wrapped(TypedOperation):
     Deduct, order, exactness and the way of sliding follow from the states, so they are inherited too.
     """
 
-    def __init__(self, spec: Operation, inner: BoundAggregate) -> None:
+    def __init__(self, spec: Bindable, inner: BoundAggregate) -> None:
         super().__init__(spec)
         self.inner = inner
         self.state = inner.operation.state
@@ -57,84 +55,84 @@ class Wrapped(TypedOperation):
         return self.inner.finish_ranges(a, ranges)
 
 
-class Then(Operation):
-    """An operation whose results are passed through a function; what :meth:`Operation.then` gives.
-
-    The function sees whole columns of results (numpy arrays, Arrow arrays where numpy has no type for them) without
-    nulls: the result is null where that of the operation is. Of a struct it gets a dict of its fields' columns, and
-    the result is null where any of them is.
-
-    Parameters
-    ----------
-    operation
-        What is computed.
-    function
-        From a column of results to a column of as many.
-    result
-        The type of what it returns, an Arrow type or its name; inferred by a trial where None. Python's decimals then
-        have 38 digits and the scale seen in the trial, at most 18, as in Spark.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa, framefold as ff
-    >>> events = pa.table({"t": [0, 1, 2], "x": [3.0, 4.0, 9.0]})
-    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
-    >>> parts = ff.AllOf(low=ff.Min("x"), high=ff.Max("x"))
-    >>> query.aggregate(
-    ...     root=ff.Sum("x").then(np.sqrt), spread=parts.then(lambda of: of["high"] - of["low"])
-    ... ).select(["root", "spread"]).to_pylist()
-    [{'root': 4.0, 'spread': 6.0}]
-    """
-
-    compares = None
-    drops_nulls = False
-    joins_results = True
-
-    def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:
-        self.operation = require_operation("then", operation)
-        if not callable(function):
-            raise QueryError(f"then of {operation!r} is given {function!r}; expected a function of its results")
-        super().__init__(*operation.columns)
-        self.function = function
-        self.result = result
-
-    def __repr__(self) -> str:
-        return f"{self.operation!r}.then({getattr(self.function, '__name__', repr(self.function))})"
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return Transformed(self, BoundAggregate("then", self.operation, types))
+def each_ones(parts: Mapping[str, Bindable | BoundAggregate], of_columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """Split a flat list, one item a column, into one list an operation."""
+    rest = iter(of_columns)
+    return {name: list(itertools.islice(rest, len(part.columns))) for name, part in parts.items()}
 
 
-class Transformed(Wrapped):
-    """A bound operation with a function after its finish."""
+class Parts(TypedOperation):
+    """Bound operations side by side; names of fields are prefixed with the operation's name."""
 
-    spec: Then
-
-    def __init__(self, spec: Then, inner: BoundAggregate) -> None:
-        super().__init__(spec, inner)
-        self.result = named_type(spec, spec.result)
-
-    def finish(self, a: State) -> Any:
-        return self._passed(self.inner.finish(a))
-
-    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
-        results = self.inner.finish_ranges(a, ranges)
-        return self._passed(results) if isinstance(results, pa.Array) else results
+    def __init__(self, spec: Bindable, parts: Mapping[str, BoundAggregate]) -> None:
+        super().__init__(spec)
+        self.parts = parts
+        self.state = {
+            f"{name}.{key}": kind for name, part in parts.items() for key, kind in part.operation.state.items()
+        }
+        self.result = pa.struct([pa.field(name, part.result) for name, part in parts.items()])
+        self.commutative = all(part.commutative for part in parts.values())
+        exact = any(part.operation.exact_deduct for part in parts.values())
+        self.exact_deduct = exact and all(part.deducts[0] for part in parts.values())
+        self.ufuncs = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.ufuncs.items()}
+        answered = [part.operation for part in parts.values() if part.answers_ranges]
+        self.range_cost = ", ".join(dict.fromkeys(each.range_cost for each in answered))
+        self.answers_nested = all(each.answers_nested for each in answered)
 
     @property
     def joined_parts(self) -> Mapping[str, BoundAggregate]:
-        return {"operation": self.inner}
+        return self.parts
+
+    def has(self, method: str) -> bool:
+        if method == "finish_ranges":  # of those that do not answer, each slides in its own way
+            return any(part.answers_ranges for part in self.parts.values())
+        return all(part.operation.has(method) for part in self.parts.values())
+
+    def create(self) -> Mapping[str, Any]:
+        return self._together({name: part.operation.create() for name, part in self.parts.items()})
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        own = each_ones(self.parts, columns)
+        return self._together({name: part.accumulate(frames, own[name]) for name, part in self.parts.items()})
+
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        found, start = [], 0
+        for place, part in enumerate(self.parts.values()):
+            own = part.sql_spec
+            if own is None:
+                return None
+            found.append(own.moved(start, f"part{place}_"))
+            start += len(part.columns)
+        return side_by_side(found, self._read)
+
+    def _read(self, planes: Planes) -> State:
+        states = {}
+        for place, (name, part) in enumerate(self.parts.items()):
+            prefix = f"part{place}_"
+            own = {key: plane for key, plane in planes.items() if key.startswith(prefix)}
+            states[name] = part.read({key.removeprefix(prefix): plane for key, plane in own.items()})
+        return self._together(states)
+
+    def combine(self, a: State, b: State) -> State:
+        return self._together({n: part.combine(self.part(n, a), self.part(n, b)) for n, part in self.parts.items()})
+
+    def deduct(self, a: State, b: State) -> State:
+        return self._together({n: part.deduct(self.part(n, a), self.part(n, b)) for n, part in self.parts.items()})
+
+    def finish(self, a: State) -> Any:
+        return self.joined({name: part.finish(self.part(name, a)) for name, part in self.parts.items()})
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        return self.joined({name: ranges.finish(part, self.part(name, a)) for name, part in self.parts.items()})
 
     def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
-        return self._passed(results["operation"])
+        """One result of those of all parts."""
+        return pa.StructArray.from_arrays(list(results.values()), fields=list(self.result))
 
-    def _passed(self, results: pa.Array) -> pa.Array:
-        """What the function makes of results."""
-        function, columns = self.spec.function, [results]
-        if pa.types.is_struct(results.type):
-            names = [field.name for field in results.type]
-            function, columns = (
-                lambda *fields: self.spec.function(dict(zip(names, fields, strict=True))),
-                results.flatten(),
-            )
-        return apply(self, function, columns, None if self.result is None else [self.result])[0]
+    def part(self, name: str, states: State) -> State:
+        """The states of one of the operations."""
+        return {key: states[f"{name}.{key}"] for key in self.parts[name].fields}
+
+    @staticmethod
+    def _together(states: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        return {f"{name}.{key}": column for name, part in states.items() for key, column in part.items()}

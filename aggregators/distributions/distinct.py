@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_summable
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.operation import AggregateOperation, State
 from ..ordered.collect import lists_of
 from ..ordered.multiset import Multiset, items, lists_of_ranges
 from ..ordered.sort_keys import Keys, Order
@@ -56,7 +57,7 @@ class CountDistinct(Multiset):
     def __init__(self, column: ColumnLike, *more: ColumnLike) -> None:
         AggregateOperation.__init__(self, column, *more)
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if len(types) == 1:
             return super().bind(*types)
         orders = tuple(Order(self, *pair) for pair in zip(self.columns, types, strict=True))
@@ -176,7 +177,7 @@ class DistinctSum(Multiset):
     answers_nested = False
     sum: BoundAggregate
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         require_summable(self, types[0])
         total = BoundAggregate("DistinctSum", Sum(self.columns[0]), types)
         return super().bind(*types).changed(sum=total, result=total.result)

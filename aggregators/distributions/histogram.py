@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.aggregate import StateFunctions, StateRanges, TypedOperation
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
-from ..contract.operation import AggregateOperation, State, StateRanges, TypedOperation
+from ..contract.operation import State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
@@ -72,7 +73,7 @@ class Histogram(Multiset):
         if not ascending:
             raise QueryError(f"bins= of {self!r} is {bins!r}; expected two or more edges, ascending")
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         return super().bind(*types) if self.bins is None else BinnedHistogram(self, types[0])
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.numeric_columns import is_decimal, is_number
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.operation import State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..ranges.order_statistics import select
@@ -73,7 +74,7 @@ class Quantile(Multiset):
         # the decimal number as written, not the binary fraction nearest to it: 0.07 * 100 is 7
         self.q = [Fraction(str(each)).limit_denominator(LARGEST) for each in shares]
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if self.method == "linear" and not is_number(types[0]) and not pa.types.is_duration(types[0]):
             raise ColumnError(
                 f"{self!r} needs a column of numbers (integers, floats or decimals) or durations; {self.columns[0]!r} "

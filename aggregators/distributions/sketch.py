@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.aggregate import StateFunctions
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
@@ -60,7 +61,7 @@ class Sketch(AggregateOperation):
         self.output = output
         self.of_sketches = of_sketches
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         binary = pa.types.is_binary(types[0]) or pa.types.is_large_binary(types[0])
         if self.of_sketches and not binary:
             raise ColumnError(f"{self!r} needs a column of serialized sketches; {self.columns[0]!r} is {types[0]}")

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Never
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions
 from ..contract.column_expressions import ColumnLike, kind_of
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import Sums
-from ..contract.operation import AggregateOperation, OneColumn, State
+from ..contract.operation import OneColumn, State, Sums
 from ..errors import ColumnError, QueryError, shown
 from ..states.fields import numpy_type
 
@@ -35,7 +35,7 @@ class BoolAnd(OneColumn, Sums):
     sql = {"true": "count_if({0})", "count": "count({0})"}
     result: pa.DataType = pa.bool_()
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if not pa.types.is_boolean(types[0]):
             raise ColumnError(f"{self!r} needs a column of booleans; {self.columns[0]!r} is {types[0]}")
         return self
@@ -104,7 +104,7 @@ class Bits(OneColumn):
     commutative = True
     join: ClassVar[np.ufunc]
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if not pa.types.is_integer(types[0]):
             raise ColumnError(f"{self!r} needs a column of integers; {self.columns[0]!r} is {types[0]}")
         state = {"bits": types[0], "count": "int64"}

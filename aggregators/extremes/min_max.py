@@ -10,8 +10,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State
+from ..contract.operation import OneColumn, State
 from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
 from ..numeric.grouped import canonical
@@ -43,7 +44,7 @@ class Min(OneColumn):
     neutral: Any = None
     """The placeholder for no value, for types that numpy lacks; None for others."""
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         (type,), dtype = types, numpy_type(types[0])
         neutral = neutral_value(type) if dtype is None else None
         if dtype is None and neutral is None:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..contract.aggregate import StateFunctions
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import is_decimal, is_number
 from ..contract.operation import AggregateOperation, OneColumn, State
@@ -45,7 +46,7 @@ class Range(OneColumn):
     low: AggregateOperation
     high: AggregateOperation
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         (column,), (type,) = self.columns, types
         result = difference_type(type)
         if result is None:

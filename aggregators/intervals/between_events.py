@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..contract.aggregate import StateFunctions, TypedOperation
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, in_pairs, require_numbers
-from ..contract.operation import AggregateOperation, OneColumn, Operation, State, TypedOperation
+from ..contract.operation import OneColumn, Operation, State
 from ..durations import Duration
 from ..errors import ColumnError, DurationError, SumOverflowError, shown
 from ..ordered.sorted_merge import rows_by_frame
@@ -133,7 +134,7 @@ class Delta(OneColumn):
     [55]
     """
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         require_numbers(self, types[0])
         return Increase(self, types[0])
 
@@ -194,7 +195,7 @@ class Rate(OneColumn):
         day = ticks_of_a_day(duration, f"a second of {self!r}")
         return self if day is None else self.changed(per=day / SECONDS_OF_A_DAY)
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         require_numbers(self, types[0])
         return RateOfIncrease(self, types[0])
 
@@ -250,7 +251,7 @@ class TimeInState(OneColumn):
         """The operation for a time column: its result is a duration where the time is a timestamp."""
         return self.changed(result=type_of_ticks(duration, f"a time of {self!r}"))
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         return TimeAtValue(self, types[0])
 
 

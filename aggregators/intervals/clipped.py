@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import TypedOperation
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import Sums, in_pairs
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.numeric_columns import in_pairs
+from ..contract.operation import AggregateOperation, State, Sums
 from ..errors import SumOverflowError
 from ..states.arrays import Ints
 from ..states.double_double import product, two_sum

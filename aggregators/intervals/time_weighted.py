@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..combinators.mapped import Unfolded
+from ..contract.aggregate import StateFunctions
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, OneColumn, State
-from ..contract.side_by_side import Parts
-from ..contract.wrapped import Wrapped
+from ..contract.wrapped import Parts, Wrapped
 from ..durations import Duration
 from ..errors import QueryError
 from ..states.arrays import Bools, Index, Ints
@@ -94,7 +94,7 @@ class Covered(AggregateOperation):
         """The operation for a time column: its result is a duration where the time is a timestamp."""
         return self.changed(result=type_of_ticks(duration, f"a lifetime of {self!r}"))
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         return OverLifetimes(self, ClippedTicks(self))
 
 
@@ -147,7 +147,7 @@ class TimeWeightedAverage(OneColumn):
     def of_lifetimes(self) -> bool:
         return self.fill is None
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         require_numbers(self, types[0])
         if self.fill is not None:
             return MeanBetween(self, types[0], self.fill == "linear")

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
 from ..contract.operation import State
-from ..contract.trial import sample
+from ..contract.sample_columns import sample
 from ..errors import FramefoldError, ImpureError, LawError, OperationError
 from .laws import Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of

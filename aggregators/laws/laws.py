@@ -15,9 +15,9 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import Bindable, State
 from ..contract.bound import BoundAggregate, length
 from ..contract.frames import Frames
-from ..contract.operation import Operation, State
 from ..errors import FramefoldError, LawError, OperationError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.arrays import Ints
@@ -74,7 +74,7 @@ class Laws:
     """
 
     def __init__(
-        self, operation: Operation, columns: Mapping[str, pa.Array], bound: BoundAggregate | None = None
+        self, operation: Bindable, columns: Mapping[str, pa.Array], bound: BoundAggregate | None = None
     ) -> None:
         self.operation = operation
         self.columns = columns

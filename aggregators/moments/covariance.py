@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats, is_number
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.numeric_columns import floats, is_number
+from ..contract.operation import OfNumbers, State
 from ..errors import ColumnError, QueryError
 from .scaled_means import NO_EXPONENT, Centre
 from .sliding_pairs import of_ranges
@@ -199,7 +200,7 @@ class LinearTrend(Paired):
     ticks = 1
     """The ticks of the ``x`` column in its unit of 1."""
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         x, y = self.columns
         ticks = 1
         if pa.types.is_timestamp(types[0]) or pa.types.is_duration(types[0]):

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, OfSums, floats, in_pairs
-from ..contract.operation import OneColumn, State
+from ..contract.numeric_columns import floats, in_pairs
+from ..contract.operation import OfNumbers, OfSums, OneColumn, State
 from ..states.arrays import Floats
 from ..states.double_double import product
 from ..states.fields import Compensated

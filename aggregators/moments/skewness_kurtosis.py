@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import OneColumn, State
+from ..contract.numeric_columns import floats
+from ..contract.operation import OfNumbers, OneColumn, State
 from ..errors import QueryError
 from ..states.arrays import Bools, Floats
 from .scaled_means import NO_EXPONENT, Centre

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from .. import loops
+from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.operation import AggregateOperation, State
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.double_double import two_sum
 from ..states.fields import Compensated

@@ -10,11 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .. import loops
+from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats, is_decimal
-from ..contract.operation import State, StateRanges
+from ..contract.numeric_columns import floats, is_decimal
+from ..contract.operation import OfNumbers, State
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
 from ..states.arrays import Floats, Index

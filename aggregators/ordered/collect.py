@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State, StateRanges
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, QueryError
 from ..ranges.item_ranges import ItemRanges, ascends_in_groups, items_of, offsets_of
 from ..states.large import list_offsets
@@ -46,7 +47,7 @@ class CollectList(OneColumn):
     keeps_last = False
     """Whether these are the last ones in time order, and not the first."""
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         (type,) = types
         state = {"items": {"time": "int64", "value": type}}
         return self.changed(type=type, state=state, result=self.type_of_result(type))

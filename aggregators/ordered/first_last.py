@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.operation import AggregateOperation, State
 from ..states.alike import numbers
 from ..states.arrays import Index, Ints
 from ..states.fields import field
@@ -51,7 +52,7 @@ class First(AggregateOperation):
     def __init__(self, column: ColumnLike, *, ties: ColumnLike | None = None) -> None:
         super().__init__(column, *() if ties is None else (ties,))
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if len(types) == 1:
             return self.changed(result=types[0], state={"time": "int64", "value": types[0], "seen": "bool"})
         latest = not self.earliest

@@ -7,8 +7,9 @@ from typing import NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State, StateRanges
+from ..contract.operation import OneColumn, State
 from ..ranges.codes import Codes, codes_of
 from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges
@@ -33,7 +34,7 @@ class Multiset(OneColumn):
     commutative = True
     order: Order
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         order = Order(self, self.columns[0], types[0])
         state = {"items": {"value": order.plane, "count": "int64"}}
         return self.changed(order=order, state=state, result=self.type_of_result(types[0]))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import TypedOperation, accumulate_where
 from ..contract.frames import Frames, Values
-from ..contract.operation import Operation, State, TypedOperation, accumulate_where
+from ..contract.operation import Operation, State
 from ..states.fields import field
 from .sort_keys import Order, restored, stored
 from .sorted_merge import rows_by_frame

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, StateRanges
+from ..contract.operation import AggregateOperation, State
 from ..errors import QueryError
 from ..ranges.codes import codes_of
 from ..ranges.distinct import list_codes
@@ -57,7 +58,7 @@ class ArgMin(AggregateOperation):
     def __init__(self, column: ColumnLike, by: ColumnLike) -> None:
         super().__init__(column, by)
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         by = ((Order(self, self.columns[1], types[1]), self.greatest), (TIME, False))
         return Pick(self, types[0], by, last=False)
 
@@ -116,7 +117,7 @@ class TopN(AggregateOperation):
         if len(set(self.columns)) < len(self.columns):
             raise QueryError(f"{self!r} names a column twice; expected each once, as they are fields of a struct")
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         order = Order(self, self.columns[0], types[0])
         planes: dict[str, Any] = {"rank": order.plane, "time": "int64"}
         for i, type in enumerate(types[1:]):

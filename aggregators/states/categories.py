@@ -114,7 +114,7 @@ def values_type(type: pa.DataType) -> pa.DataType:
         return type.values.type
     if isinstance(type, UnknownCategories):
         return type.storage_type
-    return with_inner(type, values_type)
+    return with_inner(type, values_type) if pa.types.is_nested(type) else type
 
 
 def plain_values(column: pa.Array, take: Take = pa.Array.take) -> pa.Array:

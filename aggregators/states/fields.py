@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..errors import OperationError
 from . import alike
 from .arrays import Floats
-from .categories import Categories
+from .categories import Categories, codes_or_values
 from .double_double import two_sum
 from .limbs import Exact, ExactField
 from .objects import Objects
@@ -291,6 +291,13 @@ def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
     if pa.types.is_date(type):
         return np.dtype("datetime64[D]" if pa.types.is_date32(type) else "datetime64[ms]")
     return None
+
+
+def to_values(column: pa.Array) -> Any:
+    """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
+    if numpy_type(column.type) is None:
+        return column
+    return codes_or_values(column).to_numpy(zero_copy_only=False)
 
 
 def field(declared: Any) -> Field:

@@ -32,7 +32,7 @@ def without_views(type: pa.DataType) -> pa.DataType:
         return made(type.value_field.with_type(without_views(type.value_type)))
     if isinstance(type, pa.BaseExtensionType) and (plain := without_views(type.storage_type)) != type.storage_type:
         return plain
-    return with_inner(type, without_views)
+    return with_inner(type, without_views) if kinds.is_nested(type) else type
 
 
 def is_made(type: pa.DataType) -> bool:

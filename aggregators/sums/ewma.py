@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from .. import loops
+from ..contract.aggregate import StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import State, StateRanges
+from ..contract.numeric_columns import floats
+from ..contract.operation import OfNumbers, State
 from ..durations import Duration, Length, fixed
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints

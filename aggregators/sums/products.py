@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import OneColumn, State
+from ..contract.numeric_columns import floats
+from ..contract.operation import OfNumbers, OneColumn, State
 from ..states.arrays import Floats, Ints
 
 __all__ = ["Product"]

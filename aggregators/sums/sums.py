@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.aggregate import StateFunctions, TypedOperation
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import Sums, is_decimal, require_summable
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.numeric_columns import is_decimal, require_summable
+from ..contract.operation import AggregateOperation, State, Sums
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError, SumOverflowError
 from ..states.alike import ones
@@ -85,7 +86,7 @@ class Sum(AggregateOperation):
             raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number, a timedelta or None")
         self.empty = empty
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if pa.types.is_boolean(types[0]):
             return SumOfIntegers(self, pa.int8())
         require_summable(self, types[0])
@@ -111,7 +112,7 @@ class Average(Sum):
     def __init__(self, column: ColumnLike) -> None:
         super().__init__(column)
 
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
+    def bind(self, *types: pa.DataType) -> StateFunctions:
         if pa.types.is_boolean(types[0]):
             return AverageOfIntegers(self, pa.int8())
         require_summable(self, types[0])

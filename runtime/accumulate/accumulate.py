@@ -14,9 +14,9 @@ from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
 from ...aggregators.states.alike import numbers, ones, zeros
 from ...aggregators.states.arrays import Bools, Index, Ints
-from ..columns.groups import Groups, assign
-from ..columns.key_codes import Coded, code_key, code_numbers, edges, key_column, plain
+from ..columns.key_codes import Coded, Groups, assign, code_key, code_numbers, edges
 from ..columns.malloc import raise_mmap_threshold
+from ..columns.plain import key_column, plain
 from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..partials.partials import Partials
 from ..plan.plan import Plan

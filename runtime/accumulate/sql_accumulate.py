@@ -18,7 +18,8 @@ from ...aggregators.contract.operation import State
 from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_LIMIT, SqlSpec, put
 from ...aggregators.errors import EngineError, NullTimeError
 from ...aggregators.states.arrays import Ints
-from ..columns.key_codes import normalised, one_array, plain
+from ...aggregators.states.large import one_array
+from ..columns.plain import normalised, plain
 from ..columns.ticks import LIMIT, null_times
 from ..frames.windows import Numbering
 from ..partials.partials import Partials

@@ -17,25 +17,12 @@ from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.alike import are_numbers, numbers
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import of_words, take, words_of
-from ..columns.key_codes import (
-    code_key,
-    dictionary,
-    encode,
-    key_codes,
-    key_column,
-    normalised,
-    pack,
-    plain,
-    span,
-    subtract,
-)
+from ..columns.key_codes import code_key, dictionary, encode, key_codes, pack, span, subtract
+from ..columns.plain import key_column, normalised, plain
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
 from ..threads import at_once, parts_of
-from ..tuning import MAX_SPARSE
-
-KEYS_ROWS = 1 << 17
-"""Events of whole keys that a thread works on at a time: few enough that threads get equal shares."""
+from ..tuning import KEYS_ROWS, MAX_SPARSE
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:

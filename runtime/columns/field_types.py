@@ -6,18 +6,20 @@ that a query is checked against.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import ColumnError
+from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
-from .key_codes import plain_type
+from .plain import plain_type, require_key
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
 """Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""
+
+UNNAMED_INDEX = "__index_level_0__"
 
 
 def type_of_values(field: pa.Field) -> pa.DataType:
@@ -48,6 +50,34 @@ def field_of(name: str, type: pa.DataType) -> pa.Field:
 def plain_field(field: pa.Field) -> pa.Field:
     """A field of plain type, unless it is an ordered dictionary."""
     return field if type_of_values(field) != plain_type(field.type) else field.with_type(plain_type(field.type))
+
+
+def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
+    """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
+    if not isinstance(name, str):
+        raise QueryError(f"{argument} names {name!r}; expected the name of a column")
+    if (at := events.get_field_index(name)) < 0:
+        found = events.names.count(name)
+        many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
+        parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
+        near = nearest(name, [*events.names, *(parts if "." in name else [])])
+        index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
+        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
+    column = events.field(at)
+    if column.metadata:
+        require_taken(events, [name], argument)
+    return type_of_values(column)
+
+
+def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:
+    """The key columns as events have them; ColumnError where one is unknown, or it or a column of ties can be none."""
+    for position, name in enumerate(by):
+        require_key(name, type_of(events, name, "by="))
+        if name in by[:position]:
+            raise QueryError(f"by= names {name!r} twice; expected each key once")
+    for name in ties:
+        require_key(name, type_of(events, name, "ties="), "ties=")
+    return [pa.field(name, type_of(events, name, "by=")) for name in by]
 
 
 def require_taken(schema: pa.Schema, names: Iterable[str], user: str) -> None:

@@ -1,15 +1,16 @@
-"""Key columns as integer codes: equal keys, equal codes, in the order of Spark SQL.
+"""Key columns as integer codes, by which rows with equal keys are grouped.
 
-A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0. Structs compare field by
-field.
+Equal keys have equal codes, in the order of Spark SQL: a null is a key of its own and comes first; all NaN are one key
+and come last; -0.0 is 0.0. Structs compare field by field. Groups are found by counting where few are possible, in
+tiles of rows that fit the cache, else by sorting.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,130 +18,28 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators import loops
-from ...aggregators.errors import ColumnError
+from ...aggregators.ranges.item_ranges import ascends, rises
+from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.categories import Categories, UnknownCategories
-from ...aggregators.states.large import has_room, is_text, large
-from ...aggregators.states.large import one_array as one_array
-from ...aggregators.states.nested import any_in
-from ..tuning import KEY_TILE_ROWS, MAX_SPARSE, RUNS_SAMPLE
-from .sorting import dense, few_runs
+from ...aggregators.states.large import is_text, large
+from ..tuning import (
+    FEW_PLACES,
+    KEY_TILE_ROWS,
+    MAX_PLACES,
+    MAX_SPARSE,
+    MIN_SORTED_RUN,
+    ORDER_SAMPLE,
+    ROWS_PER_GROUP,
+    RUNS_SAMPLE,
+)
+from .plain import fields_of, normalised
+from .sorting import dense, differs, few_runs, groups_by_runs, groups_by_sorting, stable_order
 
 MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
 
 MANY_TEXTS = 1 << 14
 """Different texts from which on pyarrow codes them: a table of fewer stays in the cache."""
-
-
-def plain_type(type: pa.DataType) -> pa.DataType:
-    """The type of a column's values, without dictionaries, views and extensions."""
-    if pa.types.is_dictionary(type):
-        return plain_type(type.value_type)
-    if pa.types.is_string_view(type):
-        return pa.large_string()
-    if pa.types.is_binary_view(type):
-        return pa.large_binary()
-    if pa.types.is_decimal(type) and type.precision <= 38:
-        return pa.decimal128(type.precision, type.scale)
-    if isinstance(type, pa.BaseExtensionType):
-        return plain_type(type.storage_type)
-    if pa.types.is_struct(type):
-        return pa.struct([(field.name, plain_type(field.type)) for field in type])
-    return type
-
-
-def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
-    """A column as one array of its plain type."""
-    column = one_array(column)
-    if isinstance(type, Categories):
-        return type.codes(column)
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if isinstance(column, pa.DictionaryArray):
-        return column.dictionary.cast(type).take(column.indices)
-    if pa.types.is_struct(column.type) and column.type != type:
-        return _struct_of(column, map(plain, fields_of(column), [field.type for field in type]))
-    if column.type == type or (column.type == large(type) and not has_room(column, type)):
-        return column
-    return column.cast(type)
-
-
-def fields_of(column: pa.Array) -> list[pa.Array]:
-    """The fields of a column of structs, null where these are."""
-    return list(column.flatten())
-
-
-def _struct_of(column: pa.Array, fields: Iterable[pa.Array]) -> pa.Array:
-    """A column of structs with other fields of the same names."""
-    made = list(fields)
-    if not made:
-        return column
-    named = [pa.field(mine.name, each.type) for mine, each in zip(column.type, made, strict=True)]
-    return pa.StructArray.from_arrays(made, fields=named, mask=column.is_null())
-
-
-def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
-    """A column as :func:`plain` gives it, but with its dictionary, if it has one and its values are not floats."""
-    if isinstance(type, Categories):
-        return plain(column, type).storage
-    column = one_array(column)
-    if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
-        return plain(column, type)
-    return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(type))
-
-
-def key_column(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
-    """A key of events as :func:`coded_or_plain` gives it; ColumnError where a value does not fit the type."""
-    column = events.column(name)
-    try:
-        return coded_or_plain(column, type)
-    except pa.ArrowInvalid as error:
-        raise ColumnError(not_held(f"the key {name!r} of the events", column.type, type)) from error
-
-
-def not_held(named: str, found: pa.DataType, expected: pa.DataType) -> str:
-    """The sentence for a column whose values do not fit the type that it has with those of another place."""
-    return f"{named} is {found}, and has values that {expected} does not hold; expected one type: cast the column first"
-
-
-def key_type(type: pa.DataType) -> pa.DataType:
-    """The type of a key in partials: codes where it has categories."""
-    return type.storage_type if isinstance(type, Categories) else type
-
-
-def require_key(name: str, type: pa.DataType, argument: str = "by=") -> None:
-    """ColumnError unless values of a type can be keys, and sorted."""
-    if isinstance(type, UnknownCategories):
-        raise ColumnError(
-            f"{argument} names {name!r}, an ordered dictionary whose order is not known before it is read; expected "
-            f"a column of a table, or of {type.storage_type}: cast it"
-        )
-    if not _can_be_key(type):
-        raise ColumnError(
-            f"{argument} names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
-            "timestamps, decimals or structs of these"
-        )
-
-
-def _can_be_key(type: pa.DataType) -> bool:
-    if pa.types.is_struct(type):
-        return all(_can_be_key(field.type) for field in type)
-    return not (pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type))
-
-
-def normalised(column: pa.Array) -> pa.Array:
-    """A key column with one zero and one NaN, and its codes where it has categories."""
-    if isinstance(column, pa.ExtensionArray):
-        return column.storage
-    if pa.types.is_struct(column.type) and any_in(column.type, pa.types.is_floating):
-        return _struct_of(column, map(normalised, fields_of(column)))
-    if not pa.types.is_floating(column.type):
-        return column
-    if pa.types.is_float16(column.type):
-        return normalised(column.cast(pa.float32())).cast(column.type)
-    zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
-    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
@@ -378,3 +277,205 @@ def packed(columns: Sequence[Coded], rows: int) -> Ints:
 def subtract(codes: NDArray[Any], least: int) -> Ints:
     """Codes minus the least, as int64."""
     return cast(Ints, np.subtract(codes, least, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows in groups.
+
+    Parameters
+    ----------
+    index
+        The group of each row.
+    size
+        The number of groups.
+    counts
+        The number of rows of each group; None where unknown: groups may then be empty.
+    values
+        The groups' values of each column.
+    starts
+        The first group of each value of the first column, where each row is a group, sorted by the columns as they
+        are given; None where that is not known.
+    """
+
+    index: Index
+    size: int
+    counts: Ints | None
+    values: list[Any]
+    starts: Index | None = None
+
+
+def assign(
+    frames: Sequence[Coded],
+    keys: Sequence[Coded],
+    rows: int,
+    *,
+    counting: bool = True,
+    in_place: bool = False,
+    by_key: bool = False,
+) -> Groups:
+    """Group one row or more by equal values in all columns.
+
+    Groups are sorted by frame, then key: events that follow one another in time then add to neighbouring states. Where
+    there are too many for that, rows are sorted by key, then frame, as merged partials are.
+
+    Parameters
+    ----------
+    counting
+        Whether every group must have a row. If not, groups may be all possible ones.
+    in_place
+        Whether the codes of the first column, an array of int64, may be overwritten with the index.
+    by_key
+        Whether to sort in any case: for events that are in the order of keys, then frames.
+    """
+    columns = [*frames, *keys]
+    size = math.prod(column.count for column in columns)
+    alone = columns and rows // ROWS_PER_GROUP < size == columns[0].count
+    if alone and rises(columns[0].codes):  # each row is a group
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
+    if by_key or size > max(MAX_SPARSE, rows):
+        found = by_sorting([*keys, *frames], rows)
+        return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
+    index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
+
+
+def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: bool) -> Groups:
+    """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
+    counts = np.zeros(size, np.int64) if counting else None
+    for start in range(0, len(index), KEY_TILE_ROWS):
+        codes = codes_of_tile(index, columns, slice(start, start + KEY_TILE_ROWS))
+        if counts is not None:
+            np.add.at(counts, codes, 1)
+    if counts is None:
+        return Groups(index, size, None, values_of(columns, np.arange(size)))
+    codes = np.flatnonzero(counts)
+    if len(codes) < size:
+        places = np.zeros(size, np.intp)
+        places[codes] = np.arange(len(codes))
+        for start in range(0, len(index), KEY_TILE_ROWS):
+            part = index[start : start + KEY_TILE_ROWS]
+            part[:] = places[part]
+        counts = counts[codes]
+    return Groups(index, len(codes), counts, values_of(columns, codes))
+
+
+def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
+    """The values of each column, unpacked from codes of all columns."""
+    values: list[Any] = []
+    for column in reversed(columns):
+        rest = codes // column.count  # which numpy does in much less time than divmod
+        values.append(column.values(codes - rest * column.count))
+        codes = rest
+    return values[::-1]
+
+
+def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
+    """The groups of :func:`assign` by sorting, for any number of them."""
+    if len(columns) == 2 and (starts := starts_if_sorted(columns[0].codes, columns[1].codes)) is not None:
+        values = [each.values_of_rows() for each in columns]  # each row is a group
+        # The codes of numbers are in their order.
+        return Groups(numbers(rows), rows, ones(rows), values, None if columns[0].of_rows is None else starts)
+    codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
+    if rises(codes):
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
+    if ascends(codes):
+        new = differs(codes)
+        index, first = np.cumsum(new) - 1, np.flatnonzero(new)
+        counts, found = np.diff(first, append=rows), codes[first]
+    else:
+        index, first, counts, found = groups_by_sorting(codes, size)
+    if size == math.prod(column.count for column in columns):
+        values = values_of(columns, found)
+    else:  # codes were made dense to be packed
+        values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
+    return Groups(index, len(first), counts, values)
+
+
+def starts_if_sorted(first: NDArray[Any], second: NDArray[Any]) -> Index | None:
+    """Where the values of the first column begin, if rows are sorted by two columns and all differ; else None."""
+    fresh = differs(first)
+    starts = np.flatnonzero(fresh)
+    if not rises(first[starts]):
+        return None
+    return starts if (fresh[1:] | (second[1:] > second[:-1])).all() else None
+
+
+class SortedGroups(NamedTuple):
+    """Rows in groups that are put in the order of keys, then frames.
+
+    Parameters
+    ----------
+    group
+        The group of each row.
+    first
+        The first row of each group.
+    order
+        The groups sorted by key, then frame; None where they are.
+    """
+
+    group: Ints
+    first: Ints
+    order: Ints | None
+
+
+def sorted_groups(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> SortedGroups:
+    """Rows of equal keys and frames in groups; codes of keys are in the order of keys."""
+    size, of_frames = (math.prod(column.count for column in columns) for columns in ([*keys, *frames], frames))
+    if size > MAX_PACKED:
+        columns = [(subtract(column.codes, column.least), column.count) for column in (*keys, *frames)]
+        return SortedGroups(*grouped(*pack(columns, rows)), None)
+    of_keys = size // of_frames
+    if of_keys == len(frames) == 1 and rises(frames[0].codes):
+        return SortedGroups(each := np.arange(rows), each, None)
+    if of_keys == 1 or not by_frame(keys, frames):
+        return SortedGroups(*grouped(packed([*keys, *frames], rows), size), None)
+    codes = packed([*frames, *keys], rows)
+    found = grouped(codes.copy(), size)
+    ordered = np.divmod(codes[found[1]], of_keys)
+    return SortedGroups(*found, in_order(ordered[1] * of_frames + ordered[0], size))
+
+
+def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
+    """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
+    some = min(ORDER_SAMPLE, len(frames[0].codes))
+    first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
+    return ascends(first) and not ascends(key)
+
+
+def in_order(codes: Ints, size: int) -> Ints:
+    """The order of different codes below ``size``."""
+    if not have_places(size, len(codes)):
+        return stable_order(codes, size)
+    places: NDArray[Any] = np.full(size, -1, np.int32 if len(codes) < 1 << 31 else np.int64)
+    places[codes] = np.arange(len(codes))
+    return places[places >= 0].astype(np.intp)
+
+
+def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """The group of each row, and the first row of each group: rows of one code, in the order of the codes.
+
+    The codes, from 0 to below ``size``, may be overwritten.
+    """
+    above = codes[1:] > codes[:-1]
+    if above.all():
+        return (rows := np.arange(len(codes))), rows
+    if have_places(size, len(codes)):
+        return in_places(codes, size)
+    runs = len(codes) - np.count_nonzero(above)
+    if runs * MIN_SORTED_RUN > len(codes):
+        return groups_by_sorting(codes, size)[:2]
+    return groups_by_runs(codes, [0, *(np.flatnonzero(~above) + 1).tolist(), len(codes)])
+
+
+def have_places(size: int, rows: int) -> bool:
+    """Whether each possible group of some rows has a place in an array."""
+    return size < 1 << 31 and size <= max(MAX_PLACES * rows, FEW_PLACES)
+
+
+def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """As :func:`grouped`, with a place for each code."""
+    numbers = np.zeros(size, np.int32)
+    first = np.empty(loops.number_codes(codes, numbers), np.intp)
+    loops.number_rows(codes, numbers, first)
+    return codes, first

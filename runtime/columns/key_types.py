@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.categories import Categories
-from .key_codes import not_held, plain, plain_type
+from .plain import not_held, plain, plain_type
 
 DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """Of integers, by their bits."""

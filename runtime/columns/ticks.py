@@ -18,7 +18,7 @@ from ...aggregators.durations import Duration as Duration
 from ...aggregators.durations import microseconds as microseconds
 from ...aggregators.errors import ColumnError, DurationError, NullTimeError, QueryError
 from ...aggregators.states.arrays import Ints
-from .key_codes import plain_type
+from .plain import plain_type
 
 Instant = datetime.datetime | datetime.date | int | str
 """A point in time as a user writes it: as the time column has it, or as an ISO string."""

@@ -10,13 +10,12 @@ import pyarrow as pa
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import are_zeros
 from ...aggregators.states.arrays import Bools, Index, Ints
-from ...aggregators.states.large import fitting
+from ...aggregators.states.large import fitting, one_array
 from ...aggregators.states.large import take as take_fitting
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.ragged import RaggedField, leaves
 from ...aggregators.states.rows import take
-from ..columns.groups import sorted_groups
-from ..columns.key_codes import Coded, code_numbers, code_ordered, one_array
+from ..columns.key_codes import Coded, code_numbers, code_ordered, sorted_groups
 from ..columns.sorting import differs
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
 from ..tuning import MIN_CHUNK, MIN_CHUNK_BYTES

@@ -15,10 +15,10 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.alike import run_of
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import CompensatedField, Field
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, one_array, take
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.ragged import leaves
-from ..columns.key_codes import key_codes, one_array
+from ..columns.key_codes import key_codes
 from ..frames.partials_view import WindowInputs
 from ..plan.plan import FRAME, Plan
 

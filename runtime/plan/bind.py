@@ -14,12 +14,12 @@ from ...aggregators.combinators.samples import Samples, samples_of
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
-from ...aggregators.errors import ColumnError, DurationError, QueryError, nearest, shown
+from ...aggregators.errors import ColumnError, DurationError, QueryError, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
-from ..columns.field_types import require_taken, type_of_values
-from ..columns.key_codes import key_type, require_key
+from ..columns.field_types import keys_in, type_of
+from ..columns.plain import key_type
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..frames.windows import Windows, WindowSpec
@@ -30,7 +30,6 @@ from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT, ROW = "window", "at", "#row"
 BOUNDS = ("window_start", "window_end")
-UNNAMED_INDEX = "__index_level_0__"
 ONE_FOR_EACH = (
     "ff.around(...), ff.last_rows(n), ff.landmark(...) without every=, ff.policy(...) "
     "that triggers at each row, or ff.windows_from(...) with one for each of its rows"
@@ -293,17 +292,6 @@ def with_types(events: pa.Schema, keys: Sequence[pa.Field]) -> pa.Schema:
     return events
 
 
-def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:
-    """The key columns as events have them; ColumnError where one is unknown, or it or a column of ties can be none."""
-    for position, name in enumerate(by):
-        require_key(name, type_of(events, name, "by="))
-        if name in by[:position]:
-            raise QueryError(f"by= names {name!r} twice; expected each key once")
-    for name in ties:
-        require_key(name, type_of(events, name, "ties="), "ties=")
-    return [pa.field(name, type_of(events, name, "by=")) for name in by]
-
-
 def check_intervals(specs: Sequence[WindowSpec], until: str | None) -> None:
     """QueryError unless the windows are for events as they are: with or without an end."""
     for spec in specs:
@@ -415,20 +403,3 @@ def require_plain(spec: WindowSpec) -> None:
             if not isinstance(value, Hashable) or kind_of(value):
                 raise QueryError(f"{name} is {shown(value)}; expected a plain value, such as '1 hour'") from error
         raise
-
-
-def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
-    """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
-    if not isinstance(name, str):
-        raise QueryError(f"{argument} names {name!r}; expected the name of a column")
-    if (at := events.get_field_index(name)) < 0:
-        found = events.names.count(name)
-        many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
-        parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
-        near = nearest(name, [*events.names, *(parts if "." in name else [])])
-        index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
-        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    column = events.field(at)
-    if column.metadata:
-        require_taken(events, [name], argument)
-    return type_of_values(column)

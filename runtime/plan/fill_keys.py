@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
-from ..columns.key_codes import normalised, plain_type
 from ..columns.key_types import Unfit, of_one_type, one_type
+from ..columns.plain import normalised, plain_type
 from ..frames.filling import Fill
 from ..frames.windows import Windows
 from ..sources.arrow import Source

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.contract.aggregate import Bindable
 from ...aggregators.contract.bound import BoundAggregate
-from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
@@ -449,7 +449,7 @@ def is_library_code(value: Any) -> bool:
         return True
     if isinstance(value, BoundAggregate):
         return is_library_code(value.operation)
-    if isinstance(value, Operation):
+    if isinstance(value, Bindable):
         return not value.from_user and _from_a_library(type(value)) and is_library_code(vars(value))
     if isinstance(value, Mapping):
         return all(map(is_library_code, value.values()))

@@ -12,15 +12,17 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.large import one_array
 from ...aggregators.states.views import is_made
-from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
+from ..columns.field_types import type_of
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain, plain_type, require_key
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..expressions.in_arrow import in_arrow
 from ..expressions.text import Expr, expr
 from ..frames.windows import WithValidity
 from ..local import LocalEngine
-from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
 from .distinct import distinct

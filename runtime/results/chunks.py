@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from ...aggregators import loops
 from ...aggregators.states.arrays import Floats, Ints
-from ...aggregators.states.large import bytes_of, fitting
+from ...aggregators.states.large import bytes_of, fitting, one_array
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
-from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import MAX_WINDOWS
 from ..frames.windows import Windows

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import one_array, take
-from ..columns.key_codes import encode, normalised
+from ..columns.key_codes import encode
+from ..columns.plain import normalised
 from ..columns.sorting import differs
 from ..plan.bind import AT
 from ..plan.plan import Plan

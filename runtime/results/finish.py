@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -12,13 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
-from ...aggregators.errors import OperationError
 from ...aggregators.states import large
 from ...aggregators.states.arrays import Bools, Ints
-from ...aggregators.states.large import fitting, is_limited, joined, runs, take
+from ...aggregators.states.large import fitting, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
-from ...aggregators.states.rows import take as states_at
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
@@ -33,7 +31,7 @@ from .beside import beside
 from .chunks import Chunk, chunks
 from .filled import filled
 from .layout import lay_out, spread
-from .over_ranges import Column, results_over
+from .over_ranges import Column, finished_in_runs, results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
@@ -77,6 +75,11 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
     return finish(chunk, windows, results_of_windows(chunk.partials, windows))
 
 
+def counted_results(number: int, chunk: Chunk) -> tuple[int, pa.Table]:
+    """How many partials a chunk has, and its results; whatever its number."""
+    return len(chunk.partials), results_of(chunk)
+
+
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
     kinds = chunk.partials.plan.axis.windows
@@ -112,7 +115,7 @@ def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Ite
     facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
     for name in plan.outputs:
         states = partials.states(name)
-        finish = partial(finished_in_runs, plan, name, longest_texts(partials, name))
+        finish = partial(finished_in_runs, plan.outputs[name], longest_texts(partials, name))
         yield (
             finished_over(plan, name, states, number, windows[number], finish, facts[number])
             for number in plan.over[name]
@@ -209,32 +212,6 @@ def longest_texts(partials: Partials, name: str) -> dict[str, int]:
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
-
-
-def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: State) -> pa.Array | pa.ChunkedArray:
-    """The results of an output's states, in several arrays where one has no room for them.
-
-    Raises
-    ------
-    OperationError
-        If it has none for the result of a single state.
-    """
-    bound = plan.outputs[name]
-    found: list[Ints] = []
-    for key, length in longest.items():
-        kind = bound.fields[key]
-        assert isinstance(kind, (RaggedField, Objects))
-        sizes = kind.sizes(states[key], length)
-        found += [] if sizes is None else [sizes]
-    if not found:
-        return bound.finish(states)
-    each = np.maximum.reduce(found)
-    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
-        raise OperationError(
-            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
-            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
-        )
-    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:

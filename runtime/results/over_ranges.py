@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
 from ...aggregators.states import large
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import has_room, is_limited, joined, one_array
+from ...aggregators.states.large import has_room, is_limited, joined, one_array, runs
 from ...aggregators.states.large import take as take_results
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
@@ -61,6 +62,32 @@ def results_over(
     if len(ranges.low) and ranges.of_one_row and 2 * len(ranges.low) > length(states):
         return take_results(finish(states), pa.array(ranges.low))
     return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
+
+
+def finished_in_runs(bound: BoundAggregate, longest: Mapping[str, int], states: State) -> Column:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    found: list[Ints] = []
+    for key, size in longest.items():
+        kind = bound.fields[key]
+        assert isinstance(kind, (RaggedField, Objects))
+        sizes = kind.sizes(states[key], size)
+        found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {bound.name!r} has {int(each.max()):,} items or bytes of text in one window, and a "
+            f"value of {bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of "
+            "large strings"
+        )
+    return joined([bound.finish(take(states, run)) for run in runs(each)])
 
 
 def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Callable[[State], Column]) -> Column:

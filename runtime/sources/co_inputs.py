@@ -13,8 +13,8 @@ import pyarrow as pa
 from ...aggregators.errors import QueryError
 from ...aggregators.states.categories import Categories
 from ..columns.field_types import field_of, plain_field, require_taken, type_of_values
-from ..columns.key_codes import plain, require_key
 from ..columns.key_types import Unfit, of_one_type, one_type
+from ..columns.plain import plain, require_key
 from .arrow import Source
 
 

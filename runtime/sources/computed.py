@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ...aggregators.contract.column_expressions import OWN, POLARS, PYARROW, kind_of
 from ...aggregators.errors import QueryError
 from ..columns.field_types import require_taken
-from ..columns.key_codes import plain, plain_type
+from ..columns.plain import plain, plain_type
 from ..expressions.in_arrow import in_arrow
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of, require_no_order

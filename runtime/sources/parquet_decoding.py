@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..columns.key_codes import one_array
+from ...aggregators.states.large import one_array
 from ..tuning import READ_ROWS
 from .parquet_opening import with_instants
 

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.large import one_array
 from ..accumulate.time_order import sorted_events
-from ..columns.key_codes import key_codes, normalised, one_array, plain
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from .store import Store

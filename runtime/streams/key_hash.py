@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Ints
-from ..columns.key_codes import fields_of
+from ..columns.plain import fields_of
 
 Hashes = NDArray[np.uint64]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes, normalised, pack, plain, span
+from ..columns.key_codes import key_codes, pack, span
+from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
 from .held_events import ticks_of
 

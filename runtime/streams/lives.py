@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes, normalised, one_array, plain
+from ...aggregators.states.large import one_array
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..partials.partials import Partials

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...aggregators.states.arrays import Ints
-from ..columns.groups import grouped
-from ..columns.key_codes import code_numbers, subtract
+from ..columns.key_codes import code_numbers, grouped, subtract
 from ..tuning import PAGE_PARTIALS
 
 FRAMES = 16

@@ -8,9 +8,8 @@ from inspect import Parameter, signature
 from typing import Any, TypedDict, TypeVar, cast
 
 from ..columns.ticks import Instant
-from ..frames.filling import filling
-from .grid import Offset, check_offset
-from .spec import WORDS, Closed, Emit, Empty, Gaps, MinFill, Stamp, check_words, samples
+from .grid import Offset
+from .spec import Closed, Emit, Empty, Gaps, MinFill, Stamp
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,16 +45,6 @@ DEFAULTS = {
     "offset": 0, "closed": "left", "timezone": None, "empty": "skip", "fill_from": None, "fill_to": None,
     "fill_keys": None, "min_samples": 0, "emit": "every", "stamp": "interval", "min_fill": "partial", "gaps": "warn",
 }  # fmt: skip
-
-
-def checked(options: Cumulated) -> dict[str, Any]:
-    """The fields of windows with some options, all of them given; QueryError where one is wrong."""
-    fields = cast(dict[str, Any], dict(options))
-    check_offset(fields["offset"])
-    check_words(**{name: value for name, value in fields.items() if name in WORDS})
-    times_and_keys = [fields.pop(name) for name in ("fill_from", "fill_to", "fill_keys")]
-    fields["min_samples"] = samples(fields["min_samples"])
-    return fields | {"filling": filling(fields["empty"], fields["emit"], *times_and_keys)}
 
 
 def with_named(options: type) -> Callable[[Function], Function]:

@@ -18,9 +18,9 @@ from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
 from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
 from .calendar import in_days, moved
-from .choices import Cumulated, checked, with_named
+from .choices import Cumulated, with_named
 from .grid import Grid, Offset, grid
-from .spec import Spec
+from .spec import Spec, checked
 
 
 @dataclass(frozen=True)

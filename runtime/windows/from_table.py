@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes, normalised, plain, plain_type
+from ..columns.key_codes import key_codes
+from ..columns.plain import normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import GivenRows, PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges

@@ -20,9 +20,9 @@ from ..frames.window_ranges import Ranges
 from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
-from .choices import Slid, Tumbled, checked, with_named
+from .choices import Slid, Tumbled, with_named
 from .grid import Offset, offset_ticks
-from .spec import Spec
+from .spec import Spec, checked
 
 
 @dataclass(frozen=True)

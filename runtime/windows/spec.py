@@ -10,7 +10,9 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..draw import draw
+from ..frames.filling import filling
 from ..frames.windows import WindowSpec
+from .grid import check_offset
 
 Closed: TypeAlias = Literal["left", "right"]
 Bounds: TypeAlias = Literal["left", "right", "both", "neither"]
@@ -84,6 +86,16 @@ def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str,
             f"{word!r} {choices[word]}".strip() if isinstance(choices, Mapping) else repr(word) for word in choices
         ]
         raise QueryError(f"{argument} is {value!r}; expected {', '.join(words[:-1])} or {words[-1]}")
+
+
+def checked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of windows with some options, all of them given; QueryError where one is wrong."""
+    fields = dict(options)
+    check_offset(fields["offset"])
+    check_words(**{name: value for name, value in fields.items() if name in WORDS})
+    times_and_keys = [fields.pop(name) for name in ("fill_from", "fill_to", "fill_keys")]
+    fields["min_samples"] = samples(fields["min_samples"])
+    return fields | {"filling": filling(fields["empty"], fields["emit"], *times_and_keys)}
 
 
 def check_words(**arguments: str) -> None:

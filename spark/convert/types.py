@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
-from ...runtime.columns.key_codes import not_held
+from ...runtime.columns.plain import not_held
 from ...runtime.plan.bind import WINDOW
 from .names import OR_SENSITIVE, case_sensitive, column
 

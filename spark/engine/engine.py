@@ -13,9 +13,9 @@ from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
 from ...aggregators.errors import EngineError, QueryError
+from ...runtime.columns.field_types import type_of
 from ...runtime.explain import Explanation, explain
 from ...runtime.expressions.text import Expr
-from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
 from ...runtime.sources.computed import INPUT
 from ...runtime.sources.conditions import WHERE

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pyspark.sql import functions as f
 
+from ...aggregators.states.large import one_array
 from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.accumulate.time_order import sorted_events
-from ...runtime.columns.key_codes import one_array
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.tuning import READ_ROWS

@@ -17,7 +17,8 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError
 from ...aggregators.states.arrays import Bools, Ints
-from ...runtime.columns.key_codes import fields_of, key_codes, normalised, plain, plain_type
+from ...runtime.columns.key_codes import key_codes
+from ...runtime.columns.plain import fields_of, normalised, plain, plain_type
 
 Batches = Iterator[pa.RecordBatch]
 

@@ -14,10 +14,10 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError, shown
+from ...runtime.columns.field_types import type_of
 from ...runtime.columns.ticks import NEVER, TimeColumn
 from ...runtime.expressions.text import Expr
 from ...runtime.frames.windows import RowOrder, WithValidity
-from ...runtime.plan.bind import type_of
 from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.join_spec import JoinSpec
 from ...runtime.relations.names import (

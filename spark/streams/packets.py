@@ -12,7 +12,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import NullTimeError
 from ...aggregators.states.arrays import Ints
-from ...runtime.columns.key_codes import one_array
+from ...aggregators.states.large import one_array
 from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.streams.key_hash import shard_numbers

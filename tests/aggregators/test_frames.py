@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.frames import to_values
 
+from ..support.columns import to_values
 from ..support.limits import limit_of
 
 Row = tuple[int, int, Any]

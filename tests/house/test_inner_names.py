@@ -19,7 +19,6 @@ PIECES = {
     "aggregators/test_compiled.py": "aggregators.loops.native",
     "aggregators/test_deviations.py": "aggregators.moments.deviations",
     "aggregators/test_float_sums.py": "aggregators.numeric.float_sums",
-    "aggregators/test_frames.py": "aggregators.contract.frames",
     "aggregators/test_gridded.py": "aggregators.moments.grid_deviations",
     "aggregators/test_group_extremes.py": "aggregators.numeric.grouped",
     "aggregators/test_items_of_ranges.py": "aggregators.ranges",

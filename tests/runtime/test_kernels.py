@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -578,22 +578,4 @@ def test_functions_that_are_not_what_combine_does_are_refused() -> None:
     wrong = Own("int64", np.add)
     wrong.ufuncs = {"total": np.add}
     with pytest.raises(ff.OperationError, match="ufuncs of 'x' names 'total'; expected fields of its state: 'field'"):
-        BoundAggregate("x", wrong, [INT])
-
-
-class Older(Kept):
-    """Says by the older name which function joins a field, next to a combine of its own."""
-
-    joins: ClassVar[Any] = {"total": np.add}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-
-def test_the_older_name_of_ufuncs_is_read() -> None:
-    assert BoundAggregate("x", Older("x"), [FLOAT]).ufuncs == {"total": np.add}
-    assert BoundAggregate("x", Older("x"), [FLOAT]).has_kernels
-    wrong = Wrong("int64", np.minimum)
-    wrong.__dict__["joins"] = wrong.__dict__.pop("ufuncs")
-    with pytest.raises(ff.OperationError, match="ufuncs of 'x' has minimum for field 'field'"):
         BoundAggregate("x", wrong, [INT])

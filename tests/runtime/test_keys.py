@@ -14,20 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns.key_codes import (
-    MAX_PACKED,
-    dense,
-    dictionary,
-    encode,
-    key_codes,
-    normalised,
-    pack,
-    plain,
-    plain_type,
-    require_key,
-    span,
-)
+from framefold.runtime.columns.key_codes import MAX_PACKED, dense, dictionary, encode, key_codes, pack, span
 
+from ..support.columns import normalised, plain, plain_type, require_key
 from ..support.limits import limits
 
 duckdb = pytest.importorskip("duckdb")
@@ -133,7 +122,7 @@ def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int)
     """Also where the room for their codes runs out, and codes must be made dense on the way."""
     types = (pa.float64(), pa.string(), pa.int64())
     columns = [normalised(pa.array([row[i] for row in rows], type)) for i, type in enumerate(types)]
-    with limits(packed_key_codes=room):
+    with limits(packed_codes=room):
         codes, _ = key_codes(columns, len(rows), ordered=True)
         loose, _ = key_codes(columns, len(rows), ordered=False)
     ranked = [tuple(map(rank, row)) for row in rows]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from framefold.aggregators.states.large import one_array
 from framefold.runtime.accumulate.accumulate import accumulate as partials_of
-from framefold.runtime.columns.key_codes import one_array
 from framefold.runtime.columns.malloc import raise_mmap_threshold
 from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups

@@ -1,0 +1,94 @@
+"""Imports within functions: of what is an extra, and of nothing that an import at the top would tie into a circle.
+
+That there is no circle is import-linter's to check, which takes those within functions for imports, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+ROOMS = ("aggregators", "runtime", "spark", "api")
+EXTRAS = {
+    re.split(r"[\[>=<;]", each)[0].replace("-", "_")
+    for name, packages in PROJECT["optional-dependencies"].items()
+    if name not in ("test", "bench", "lint") and not name.startswith("peer")
+    for each in packages
+} | {"IPython"}
+"""Packages that need not be installed. IPython is there where a notebook is."""
+
+LATE = {
+    "api/__init__.py": "a name is imported when it is asked for",
+    "api/cli/": "the help shows before what a job needs is loaded",
+    "runtime/sources/conditions.py": "a task without a condition need not load the functions of SQL",
+}
+"""Where other modules of the package are imported within functions, and why."""
+
+
+def files() -> dict[str, Path]:
+    """The files of the rooms by the names of their modules."""
+    found = {}
+    for room in ROOMS:
+        for path in (ROOT / room).rglob("*.py"):
+            parts = path.relative_to(ROOT / "api" if room == "api" else ROOT).with_suffix("").parts
+            found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+FILES = files()
+
+
+def imports(path: Path, within_functions: bool) -> Iterator[tuple[str, int]]:
+    """The modules that a file imports as it runs, and the number of dots before each; not those for types only."""
+    todo: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text()), False)]
+    while todo:
+        node, within = todo.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += [(each, within) for each in node.orelse]
+            continue
+        if within == within_functions and isinstance(node, ast.Import):
+            yield from ((each.name, 0) for each in node.names)
+        if within == within_functions and isinstance(node, ast.ImportFrom):
+            names = [each.name for each in node.names] if node.module is None else [node.module]
+            yield from ((name, node.level) for name in names)
+        within = within or isinstance(node, (ast.FunctionDef, ast.Lambda))
+        todo += [(each, within) for each in ast.iter_child_nodes(node)]
+
+
+def absolute(path: Path, name: str, dots: int) -> str:
+    """The name of a module of the package, without the package's own."""
+    folder = path.relative_to(ROOT / "api" if path.is_relative_to(ROOT / "api") else ROOT).parent.parts
+    return ".".join((*folder[: len(folder) - dots + 1], name))
+
+
+@cache
+def needs(module: str) -> frozenset[str]:
+    """The packages of others that a module of the package needs to be loaded."""
+    found: set[str] = set()
+    if module in FILES:
+        for name, dots in imports(FILES[module], within_functions=False):
+            found |= needs(absolute(FILES[module], name, dots)) if dots else {name.partition(".")[0]}
+    return frozenset(found)
+
+
+def test_imports_within_functions() -> None:
+    late, others = set(), []
+    for path in FILES.values():
+        place = str(path.relative_to(ROOT))
+        why = next((each for each in LATE if place.startswith(each)), None)
+        for name, dots in imports(path, within_functions=True):
+            if not dots:  # parts of pyarrow are slow to load; a function that is sent to a machine brings its imports
+                known = name.partition(".")[0] in EXTRAS | {"pyarrow"} | sys.stdlib_module_names
+            elif not (known := bool(EXTRAS & needs(absolute(path, name, dots)))):
+                known = why is not None
+                late |= {why} - {None}
+            others += [] if known else [(place, name)]
+    assert not others
+    assert late == LATE.keys()
