@@ -1261,7 +1261,7 @@ def code_text(const code_number[::1] ends not None, const uint8_t[::1] text not 
     cdef uint64_t hashed
     cdef const uint8_t* own
     cdef Text one
-    cdef Text* known = <Text*>malloc(room * sizeof(Text))
+    cdef Text* known = <Text*>malloc((room + 1) * sizeof(Text))
     cdef int32_t* slots = <int32_t*>malloc(SLOTS * sizeof(int32_t))
     cdef bint right = ends.shape[0] == rows + 1
     if known == NULL or slots == NULL:
