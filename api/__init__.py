@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .aggregators.operations import *
     from .events import *
     from .from_aggregator import *
+    from .in_sql.sql import *
     from .lookbacks import *
     from .plots import *
     from .reading import *
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .runtime.expressions.text import *
     from .runtime.windows import *
     from .start import *
+    from .stored import *
     from .stream_metrics import *
     from .together import *
     from .windows import *
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
-        "lookbacks", "plots", "reading", "relations", "start", "together", "windows", "stream_metrics",
+        "lookbacks", "plots", "in_sql.sql", "reading", "relations", "start", "stored", "together", "windows",
+        "stream_metrics",
         "runtime.explain", "runtime.expressions.text", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""

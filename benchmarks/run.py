@@ -3,7 +3,8 @@
 ``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that the
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, and ``--cases
+relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, ``--cases
+partials`` of partials at rest, and ``--cases
 holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``, ``holistic-memory``
 and ``holistic-large``): only made where they are asked for; their last results are kept. The exit code is 1 where a
 result is wrong.
@@ -136,7 +137,7 @@ def main() -> None:
         kept = {
             title: of
             for title, of in before.get("others", {}).items()
-            if title.startswith(("Streams", "Relations", "Idioms", "Lookbacks", "Holistic"))
+            if title.startswith(("Streams", "Relations", "Idioms", "Lookbacks", "Partials", "Holistic"))
         }
         before = {"cases": [case for case in before.get("cases", []) if case["name"] == "billion"], "others": kept}
     if asked.report:
@@ -189,6 +190,15 @@ def main() -> None:
         from .lookbacks import check
 
         check()
+        from .partials import check as check_partials
+
+        check_partials()
+    if "partials" in wanted:
+        from .partials import tables as of_partials
+
+        found = {title: where | {"lines": lines} for title, lines in of_partials().items()}
+        before |= {"others": before.get("others", {}) | found}
+        keep(before)
     if "lookbacks" in wanted:
         from .lookbacks import tables as of_lookbacks
 

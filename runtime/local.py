@@ -42,7 +42,7 @@ from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.filled import filled
-from .results.finish import counted_results, results_of
+from .results.finish import Wanted, counted_results, results_of
 from .sources.arrow import Reader, Readers, Source
 from .sources.computed import with_columns
 from .sources.struct_fields import StructFields, struct_paths
@@ -143,34 +143,59 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
-    if reported:
+    began = time.monotonic()
+    if LOGGER.isEnabledFor(logging.INFO):
         report_way(plan, "the local engine", STAGES)
     plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan, readers)
-    if nulls:
-        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
+    warn_of_nulls(plan, nulls, events)
     if large := events > BATCH_ROWS:
         give_back()
     merged = merge([*Partials.of_given_keys(plan), *partials])
     del partials  # merging has copied some of them
     if large:
         give_back()
-    if reported:
+    if LOGGER.isEnabledFor(logging.INFO):
         report_partials(merged, "the local engine", events)
+    return results_of_partials(merged, began, watched_by=not source.shows_progress)
+
+
+def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
+    """A DroppedEventsWarning where events have no time and were dropped."""
+    if nulls:
+        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
+
+
+def results_of_partials(
+    merged: Partials, began: float, *, watched_by: bool = True, wanted: Wanted | None = None
+) -> pa.Table:
+    """The results of merged partials, by several threads.
+
+    Parameters
+    ----------
+    merged
+        All partials of a query.
+    began
+        When the query began, by the monotonic clock.
+    watched_by
+        Whether it says how far it is.
+    wanted
+        The windows that are wanted; None: all.
+    """
+    plan = merged.plan
     threads = pa.cpu_count() if plan.only_library_code else 1
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
-        counted_results,
+        partial(counted_results, wanted=wanted),
         parts,
         threads,
-        None if source.shows_progress else watch,
+        watch if watched_by else None,
     )
     tables = (table for _, table in slid)
     found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
-    if reported:
+    if LOGGER.isEnabledFor(logging.INFO):
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     return found
 

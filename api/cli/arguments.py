@@ -10,10 +10,9 @@ from contextlib import suppress
 from inspect import Parameter
 from typing import Any, cast
 
-from .. import aggregators
-from ..aggregators.contract.operation import AggregateOperation, Operation
-from ..aggregators.contract.python_operation import PythonOperation
+from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import QueryError, nearest
+from ..named import NAMED
 from .inputs import STANDARD, is_address
 
 
@@ -129,29 +128,13 @@ def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
 def is_expressible(kind: type[Operation]) -> bool:
     """Whether columns and options are enough to make an operation: those made of others, or of functions, are not."""
     readers = options_of(kind)
-    return kind not in (Operation, AggregateOperation, PythonOperation) and all(
+    return all(
         name in readers or is_column(each) or each.default is not Parameter.empty
         for name, each in inspect.signature(kind).parameters.items()
     )
 
 
-def snake(name: str) -> str:
-    """The name of a class as a word of the command line.
-
-    >>> snake("CountDistinct"), snake("TopN"), snake("OHLC")
-    ('count_distinct', 'top_n', 'ohlc')
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def _exported() -> dict[str, type[Operation]]:
-    named = {name: getattr(aggregators, name) for name in vars(aggregators)["__all__"]}
-    kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
-    own = {kind.__name__: kind for kind in kinds.values()}  # some have a second name
-    return {snake(name): kind for name, kind in own.items() if is_expressible(kind)}
-
-
-OPERATIONS = _exported()
+OPERATIONS = {name: kind for name, kind in NAMED.items() if is_expressible(kind)}
 """The operations of ``--agg`` by their names: all that are exported and that columns and options make."""
 
 ALIASES = {"avg": "average", "mean": "average", **{name.replace("_", ""): name for name in OPERATIONS if "_" in name}}

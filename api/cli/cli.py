@@ -1,4 +1,4 @@
-"""The command line: ``framefold run``, ``framefold submit``, ``framefold demo``."""
+"""The command line: ``framefold`` with ``run``, ``sql``, ``partials``, ``submit``, ``demo``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import enum
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from .partials import app as partials
 from .plain import plain_arguments
+from .running import Interrupted, running
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -31,29 +32,10 @@ MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 # Click's exception for wrong arguments; newer versions of typer bring a click of their own.
 _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
 
-
-class _Interrupted(Exception):
-    """Ctrl-C, as an exception that every version of typer passes on with its notes."""
-
-
-@contextmanager
-def _running() -> Iterator[None]:
-    """A command that is run: its warnings are sentences, and it can be interrupted."""
-    from .messages import told_warnings
-
-    try:
-        with told_warnings():
-            yield
-    except KeyboardInterrupt as error:
-        interrupted = _Interrupted()
-        for note in getattr(error, "__notes__", ()):
-            interrupted.add_note(note)
-        raise interrupted from error
-
-
 MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; local[*] if left out."
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
+app.add_typer(partials, name="partials")
 
 
 @app.callback(invoke_without_command=True)
@@ -155,8 +137,40 @@ def run(
     given: dict[str, Any] = locals().copy()  # the arguments, by the names that the job has for them
     from .job import Job
 
-    with _running():
+    with running():
         Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(metavar="SELECT", help="A query over windows, as ff.sql has it.")],
+    table: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=PATH", help="A table of the query: files, folders, patterns or addresses."),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Where the result goes: .parquet, .csv, .json or .arrow; - is standard output."
+        ),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="The kind of files, where no extension says it.")] = None,
+    out_format: Annotated[Format | None, typer.Option(help="The kind of result on standard output; FORMAT.")] = None,
+    engine: Annotated[Engine | None, typer.Option(help="Spark, where it is installed, if left out.")] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None,
+    preview: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of the result to show.")] = 10,
+) -> None:
+    """Answer a query over windows in SQL.
+
+    [bold]framefold sql "SELECT ... FROM HOP(trips, pickup, INTERVAL '1 minute', INTERVAL '1 hour')" --table
+    trips=trips.parquet[/bold]
+    """
+    given: dict[str, Any] = locals().copy()
+    from .in_sql import run_sql
+
+    with running():
+        said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
+        run_sql(said.pop("query"), said.pop("table"), **said)
 
 
 @app.command()
@@ -173,12 +187,12 @@ def demo(
     if stream:
         from .live.live import run_live
 
-        with _running():
+        with running():
             run_live(seconds, seed, master=master)
         return
     from .demo import run_demo
 
-    with _running():
+    with running():
         run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
 
 
@@ -207,7 +221,7 @@ def submit(
     """
     from .submit import submit_job
 
-    with _running():
+    with running():
         return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
 
 
@@ -268,7 +282,7 @@ def _failed(error: Exception) -> int:
         return _say(as_options(with_notes(str(error), error)), FAILURE)
     if isinstance(error, MemoryError):
         return _say(with_notes("there is not enough memory for this", error), FAILURE)
-    if isinstance(error, _Interrupted):
+    if isinstance(error, Interrupted):
         return _say(with_notes("interrupted", error), INTERRUPTED)
     if from_spark(error):
         return _say(with_notes(f"Spark failed: {as_options(essence(str(error)))}", error), FAILURE)

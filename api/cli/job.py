@@ -174,7 +174,7 @@ class Job:
             engine, why = "local", f"which can hold {found}"
         else:
             engine, why = "spark", f"for {found}, more than 1/{SHARE_OF_MEMORY} of this machine's memory"
-        _note(f"--engine auto takes {'Spark' if engine == 'spark' else 'the local engine'}, {why}")
+        note(f"--engine auto takes {'Spark' if engine == 'spark' else 'the local engine'}, {why}")
         return engine
 
     @contextmanager
@@ -203,28 +203,47 @@ class Job:
         began = clock.perf_counter()
         with _progress() as progress:
             result = self._query(ShownSource(inputs.files, progress), keys).aggregate(**outputs)
-        if self._out_kind:
-            write_stdout(result, self._out_kind)
-        elif self.out:
-            write_table(result, self.out)
-        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
+        self._destination.take_table(result, began)
 
     def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation]) -> None:
-        from pyspark.sql import Observation, functions
-
-        from ..spark.engine.driver import COMPUTED
-
         query = self._query(data, keys)
         if self.explain:
             print(query.explain(**outputs))
             return
         began = clock.perf_counter()
-        result: DataFrame = query.aggregate(**outputs)
+        self._destination.take_dataframe(query.aggregate(**outputs), began)
+
+    @property
+    def _destination(self) -> Destination:
+        return Destination(self.out, self._out_kind, self.preview)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where the rows of a result go, and how many of them are shown; ``kind`` is that on standard output."""
+
+    out: str | None
+    kind: str | None
+    preview: int
+    noun: str = "window"
+
+    def take_table(self, result: pa.Table, began: float) -> None:
+        if self.kind:
+            write_stdout(result, self.kind)
+        elif self.out:
+            write_table(result, self.out)
+        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
+
+    def take_dataframe(self, result: DataFrame, began: float) -> None:
+        from pyspark.sql import Observation, functions
+
+        from ..spark.engine.driver import COMPUTED
+
         spark = result.sparkSession
         engine = f"Spark ({spark.conf.get('spark.master')})"
-        if self._out_kind:
+        if self.kind:
             table = result.toArrow()
-            write_stdout(table, self._out_kind)
+            write_stdout(table, self.kind)
             self._report(table, len(table), clock.perf_counter() - began, engine)
             return
         total = COMPUTED.get(result)
@@ -242,10 +261,10 @@ class Job:
 
     def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
         if self.preview and self.out != STANDARD:
-            Console().print(preview(rows, total))
-        windows = "1 window" if total == 1 else f"{total:,} windows"
+            Console().print(preview(rows, total, self.noun))
+        counted = f"1 {self.noun}" if total == 1 else f"{total:,} {self.noun}s"
         where = f", written to {'standard output' if self.out == STANDARD else self.out}" if self.out else ""
-        _note(f"{windows} in {seconds:.1f} s on {engine}{where}")
+        note(f"{counted} in {seconds:.1f} s on {engine}{where}")
 
 
 def has_spark() -> bool:
@@ -257,11 +276,12 @@ def default_engine() -> str:
     """Spark where it is installed, else the local engine, with a note."""
     if has_spark():
         return "spark"
-    _note("Spark is not installed, so the local engine runs this; --engine local says so without this note")
+    note("Spark is not installed, so the local engine runs this; --engine local says so without this note")
     return "local"
 
 
-def _note(message: str) -> None:
+def note(message: str) -> None:
+    """Say something on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(without_secrets(message))}[/dim]")
 
 

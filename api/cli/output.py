@@ -206,6 +206,8 @@ def write_dataframe(df: DataFrame, out: str) -> None:
 
 def _flat_dataframe(df: DataFrame) -> DataFrame:
     """A result with the bounds of its windows as two columns; columns go by number: names may differ in case only."""
+    if WINDOW not in df.columns:
+        return df
     place = df.columns.index(WINDOW)
     numbered = df.toDF(*(f"c{at}" for at in range(len(df.columns))))
     columns = [numbered[f"c{at}"].alias(name) for at, name in enumerate(df.columns)]
@@ -215,6 +217,8 @@ def _flat_dataframe(df: DataFrame) -> DataFrame:
 
 def flat(table: pa.Table) -> pa.Table:
     """A result with the bounds of its windows as two columns, for formats without structs."""
+    if WINDOW not in table.column_names:
+        return table
     place = table.column_names.index(WINDOW)
     start, end = table[WINDOW].combine_chunks().flatten()
     return table.remove_column(place).add_column(place, BOUNDS[0], start).add_column(place + 1, BOUNDS[1], end)
@@ -252,7 +256,7 @@ def _name(key: Any) -> str:
     return key if isinstance(key, str) else json.dumps(key, ensure_ascii=False)
 
 
-def preview(rows: pa.Table, total: int | None = None) -> Table:
+def preview(rows: pa.Table, total: int | None = None, noun: str = "window") -> Table:
     """The first rows of a result as a table for the terminal."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for field in rows.schema:
@@ -264,7 +268,7 @@ def preview(rows: pa.Table, total: int | None = None) -> Table:
     for row in rows.to_pylist():
         shown.add_row(*(_cell(value) for value in row.values()))
     if total is not None and total > len(rows):
-        shown.caption = f"{len(rows):,} of {total:,} windows"
+        shown.caption = f"{len(rows):,} of {total:,} {noun}s"
         shown.caption_justify = "left"
     return shown
 

@@ -39,16 +39,36 @@ WORDS = (
 
 @cache
 def dialect() -> Any:
-    """Spark's words, but with one kind of quotes for text and one for names, and no backslashes in text."""
-    from sqlglot import tokens
+    """Spark's words, but with one kind of quotes for text and one for names, and no backslashes in text.
+
+    A function may take a table, as ``TABLE trips PARTITION BY zone``, and be called ``SESSION``, or ``window`` after
+    ``GROUP BY``.
+    """
+    from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
+
+    words: Any = vars(tokens)["TokenType"]
 
     class Quoting(tokens.Tokenizer):
         QUOTES = ["'"]
         IDENTIFIERS = ["`", '"']
         STRING_ESCAPES = ["'"]
 
-    return type("Framefold", (Dialect,), {"Tokenizer": Quoting})
+    def table(parsing: Any) -> Any:
+        found = parsing._parse_wrapped(parsing._parse_select, optional=True) or parsing._parse_table_parts()
+        if parsing._match(words.PARTITION_BY):  # several are in brackets: a comma ends the argument
+            found.set("partition", exp.Partition(expressions=[parsing._parse_disjunction()]))
+        return found
+
+    class Parsing(parser.Parser):
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, getattr(words, "SESSION", words.VAR)}
+        QUERY_MODIFIER_TOKENS = {*parser.Parser.QUERY_MODIFIER_TOKENS} - {words.WINDOW}
+        NO_PAREN_FUNCTION_PARSERS = {**parser.Parser.NO_PAREN_FUNCTION_PARSERS, "TABLE": table}
+
+        def _is_table_query(self) -> bool:
+            return False
+
+    return type("Framefold", (Dialect,), {"Tokenizer": Quoting, "Parser": Parsing})
 
 
 @dataclass(frozen=True)
@@ -133,13 +153,18 @@ def expr(text: str) -> Expr:
         trees = [tree for tree in parse(text, dialect=dialect()) if tree is not None]
         if len(trees) != 1:
             raise SqlglotError(f"it has {len(trees)} statements")
-        found = next(filter(None, map(unknown, trees[0].walk())), None)
+        return of_tree(trees[0], text)
     except (SqlglotError, RecursionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
+
+
+def of_tree(tree: Any, text: str) -> Expr:
+    """The expression that is parsed already, and its text; QueryError where it has what not all engines compute."""
+    found = next(filter(None, map(unknown, tree.walk())), None)
     if found is not None:
         raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
-    return Expr(text, trees[0])
+    return Expr(text, tree)
 
 
 def unknown(node: Any) -> str | None:

@@ -371,6 +371,22 @@ def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
     return replace(plan, outputs=outputs, partials_schema=schema)
 
 
+def fingerprint(plan: Plan) -> dict[str, Any]:
+    """What must be the same whenever states are used that are kept, in a checkpoint or at rest, as text."""
+    states = {
+        name: {key: [str(each) for each in kind.planes.values()] for key, kind in bound.fields.items()}
+        for name, bound in plan.states.items()
+    }
+    return {
+        "time": f"{plan.time} ({plan.times.type})",
+        "by": [f"{field.name} ({field.type})" for field in plan.partials_schema][: len(plan.by)],
+        "windows": [each.describe() for each in plan.axis.windows],
+        "outputs": {name: str(bound.operation) for name, bound in plan.outputs.items()},
+        "states": states,
+        "columns": [f"{field.name} ({field.type})" for field in plan.events_schema],
+    }
+
+
 def with_key(plan: Plan, name: str) -> Plan:
     """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
     while name in plan.partials_schema.names or name in plan.result_schema.names:

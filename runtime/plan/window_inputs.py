@@ -39,6 +39,7 @@ class Earliest(AggregateOperation):
     """The least tick of a partial's events, or the least of :data:`RANK` or :data:`UNTIL_TICK`."""
 
     state = {"tick": "int64"}
+    ufuncs = {"tick": np.minimum}
     sql = {"tick": "min({ticks})"}
     result = pa.int64()
     commutative = True
@@ -60,6 +61,7 @@ class Earliest(AggregateOperation):
 class Latest(Earliest):
     """The greatest tick of a partial's events."""
 
+    ufuncs = {"tick": np.maximum}
     sql = {"tick": "max({ticks})"}
 
     def create(self) -> Any:

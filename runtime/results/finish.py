@@ -75,9 +75,9 @@ def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
     return finish(chunk, windows, results_of_windows(chunk.partials, windows))
 
 
-def counted_results(number: int, chunk: Chunk) -> tuple[int, pa.Table]:
+def counted_results(number: int, chunk: Chunk, wanted: Wanted | None = None) -> tuple[int, pa.Table]:
     """How many partials a chunk has, and its results; whatever its number."""
-    return len(chunk.partials), results_of(chunk)
+    return len(chunk.partials), results_of(chunk, wanted)
 
 
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:

@@ -113,7 +113,8 @@ class ComputedSource(Source):
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         needed = self._input_columns(columns)
         used = {column for name in columns for column in self.inputs.get(name, ())}
-        found = self.source.readers(needed, [name for name in dictionaries if name not in used])
+        read = [name for name in dictionaries if name not in used and name not in self.expressions]
+        found = self.source.readers(needed, read)
         if found is None:
             return None
         readers = (partial(self._of_reader, columns, reader) for reader in found.readers)

@@ -111,7 +111,7 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
     size, tables, expected = 0, [], result_bytes(merged)
     if decision.combine == "driver" or expected <= limit:
-        for table in results(merged):
+        for table in results(merged, wanted=job.wanted):
             tables.append(table)
             size += table.nbytes
             if size > limit:

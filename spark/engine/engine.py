@@ -82,6 +82,11 @@ class DataFrameEngine:
             return explain(plan, "Spark", IN_WHOLE_KEYS)
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
+    def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
+        """What makes the partials of a query, and the decision for it."""
+        decision = self._decide(job.plan, options)
+        return source_of(self.df, job, decision), decision
+
     def with_fields(self, names: Sequence[str]) -> DataFrameEngine:
         if all("." not in name or name in self.df.columns for name in names):
             return self
@@ -157,16 +162,18 @@ def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
     if decision.combine == "executors":
         require_readable(df, plan.columns)
     job = Job(plan, schema, decision.blocks).trusting()
-    source: PartialsSource
-    if decision.sort == "rows" and decision.gathers:
-        source = RowsSource(df, job, decision)
-    else:
-        by_spark = decision.accumulate.by == "spark"
-        source = SqlSource(df, job) if by_spark else EventsSource(df, job, decision)
-        if decision.gathers:
-            source = FewEventsSource(df, job, source)
     with reraise(df.sparkSession, lambda: df, plan):
-        return driver.run(df.sparkSession, source, job, decision)
+        return driver.run(df.sparkSession, source_of(df, job, decision), job, decision)
+
+
+def source_of(df: DataFrame, job: Job, decision: Decision) -> PartialsSource:
+    """What makes the partials of a query over a DataFrame."""
+    if decision.sort == "rows" and decision.gathers:
+        return RowsSource(df, job, decision)
+    source: PartialsSource = (
+        SqlSource(df, job) if decision.accumulate.by == "spark" else EventsSource(df, job, decision)
+    )
+    return FewEventsSource(df, job, source) if decision.gathers else source
 
 
 def reason(error: Exception) -> str:

@@ -21,7 +21,7 @@ from ...runtime.partials.add_aligned import add_aligned
 from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan, trusting
-from ...runtime.results.finish import results
+from ...runtime.results.finish import Wanted, results
 from ...runtime.results.row_blocks import with_neighbours
 from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
@@ -46,12 +46,15 @@ class Job:
         The plan of partials in blocks of rows or windows, where windows slide by these and not by whole keys.
     offsets
         How events are numbered, where windows are counted in rows.
+    wanted
+        The windows that are wanted; None: all.
     """
 
     plan: Plan
     schema: t.StructType
     blocks: Plan | None = None
     offsets: Offsets | None = None
+    wanted: Wanted | None = None
 
     def trusting(self) -> Job:
         """The job of tasks that read pickles: those of other tasks of this query, or of a trusted checkpoint."""
@@ -96,9 +99,15 @@ def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
+    for partials in merged(job, rows):
+        yield from job.codec.encode(partials.table)
+
+
+def merged(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+    """Partials sorted by key, frame and batch rank, merged, some keys or frames at a time."""
     codec = job.codec
     for some in _cut(rows, columns=codec.keys + 1, enough=MERGED_ROWS):
-        yield from codec.encode(merge_partials(Partials(job.shuffled, codec.decode(some))).table)
+        yield merge_partials(Partials(job.shuffled, codec.decode(some)))
 
 
 def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -153,7 +162,7 @@ def _slide(
 
 def _results(job: Job, partials: Partials) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(job.schema)
-    for table in results(merge_partials(partials)):
+    for table in results(merge_partials(partials), wanted=job.wanted):
         if len(partials.plan.by) > len(job.plan.by):
             table = table.remove_column(len(job.plan.by))  # the block
         yield from batches(cast_to(table, schema))

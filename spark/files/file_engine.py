@@ -18,8 +18,9 @@ from ..convert.names import check_result, spelt, under_plain_names
 from ..convert.types import input_schema, output_schema
 from ..engine import driver
 from ..engine.decision import Decision, decide, reader
-from ..engine.engine import DataFrameEngine, run
+from ..engine.engine import DataFrameEngine, run, source_of
 from ..engine.explain import stages
+from ..engine.source import PartialsSource
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise
@@ -66,6 +67,12 @@ class FileEngine(DataFrameEngine):
         job = Job(plan, schema, decision.blocks).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
             return driver.run(scan.spark, ScanSource(scan, job), job, decision)
+
+    def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
+        decision = self._decide(job.plan, options)
+        if decision.read is not None and decision.read.by == "spark":
+            return source_of(dataframe(self.scan, job.plan.columns), job, decision), decision
+        return ScanSource(self.scan, job), decision
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         if plan.axis.beside == "event":

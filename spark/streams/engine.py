@@ -18,7 +18,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import EngineError, QueryError
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
-from ...runtime.plan.plan import Plan, pickled_outputs
+from ...runtime.plan.plan import Plan, fingerprint, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.latest import why_not_latest
@@ -304,19 +304,3 @@ def width_of(df: DataFrame, plan: Plan) -> int:
 def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
     """A duration that an option has, in ticks."""
     return None if duration is None else plan.times.length(duration, named)
-
-
-def fingerprint(plan: Plan) -> dict[str, Any]:
-    """What must be the same whenever a checkpoint is used, as text."""
-    states = {
-        name: {key: [str(each) for each in kind.planes.values()] for key, kind in bound.fields.items()}
-        for name, bound in plan.states.items()
-    }
-    return {
-        "time": f"{plan.time} ({plan.times.type})",
-        "by": [f"{field.name} ({field.type})" for field in plan.partials_schema][: len(plan.by)],
-        "windows": [each.describe() for each in plan.axis.windows],
-        "outputs": {name: str(bound.operation) for name, bound in plan.outputs.items()},
-        "states": states,
-        "columns": [f"{field.name} ({field.type})" for field in plan.events_schema],
-    }

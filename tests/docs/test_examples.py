@@ -95,6 +95,23 @@ def test_days_together_are_one_run_over_everything(tmp_path: Path) -> None:
     assert not [path for path in results.rglob("*") if path.name.startswith(".")]
 
 
+def test_warm_days_give_what_all_events_do(tmp_path: Path) -> None:
+    example = script("daily")
+    days = example.make(tmp_path, days=12)
+    kept: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for day in [*days, days[-1]]:  # one of them twice
+        for row in example.run(day, tmp_path, tmp_path / "lake").to_pylist():
+            kept[row["customer"], *row["window"].values()] = (row["n"], row["spent"], row["top"])
+    wanted = by_duckdb(
+        f"""SELECT customer, e - size AS s, e, count(*), sum(amount), max(amount)
+        FROM read_parquet('{tmp_path}/*.parquet') JOIN (
+            SELECT unnest(range(TIMESTAMP '2026-09-01', TIMESTAMP '2026-09-13 00:00:01', INTERVAL 1 DAY)) AS e
+        ) ON true JOIN (VALUES (INTERVAL 7 DAY), (INTERVAL 30 DAY)) AS sizes(size) ON time >= e - size AND time < e
+        GROUP BY ALL ORDER BY ALL"""
+    )
+    assert sorted((*key, *values) for key, values in kept.items()) == wanted
+
+
 def test_visits_are_gaps_and_islands(tmp_path: Path) -> None:
     example = script("visits")
     example.make(tmp_path / "clicks.csv")

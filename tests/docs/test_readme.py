@@ -79,6 +79,19 @@ def test_the_page_of_the_command_line_runs(tmp_path: Path) -> None:
     assert done.stdout.rstrip().endswith('"n": 20000}')
 
 
+def test_the_commands_of_every_day_again_run(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "every-day-again.md").read_text()
+    (commands,) = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    itself = f'set -euo pipefail; framefold() {{ {shlex.quote(sys.executable)} -m framefold "$@"; }}\n'
+    demo = "framefold demo --keep taxi --rows 2000 --engine local > demo\n"
+    done = subprocess.run(
+        ["bash", "-c", itself + demo + commands], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the run '2024-05-17' has 2,000 events" in done.stderr
+    assert (tmp_path / "week.parquet").is_file()
+
+
 def test_links_are_absolute_and_lead_to_files_that_are_there() -> None:
     """A page of the package index has no folder beside it."""
     base = PROJECT["urls"]["Source"] + "/blob/main/"

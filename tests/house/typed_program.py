@@ -112,6 +112,7 @@ class Longest:
 
 
 TWICE: ff.Expr = ff.expr("x * 2")
+IN_SQL = "SELECT k, SUM(x) AS total FROM TUMBLE(trips, t, 4) GROUP BY k, window_start"
 AGGREGATES: dict[str, Any] = {
     "twice": ff.Sum(TWICE),
     "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
@@ -211,6 +212,7 @@ def all_windows() -> list[Any]:
 def local() -> pa.Table:
     """Arrow in, Arrow out."""
     given: ff.Events[pa.Table] = ff.events(EVENTS, time="t", by="k", null_time="drop").where(pc.field("x") > 0)
+    ff.sql(IN_SQL, trips=EVENTS)
     query: ff.Windowed[pa.Table] = given.window(ff.tumbling(4)).options(combine="auto")
     result = query.aggregate(**AGGREGATES)
     assert_type(result, pa.Table)
@@ -225,6 +227,8 @@ def local() -> pa.Table:
     lives.aggregate(covered=ff.Covered(), level=ff.TimeWeightedAverage("x"))
     ff.check_laws(GeometricMean("x"), EVENTS)
     assert not ff.stream_metrics({"observedMetrics": {}})
+    stored: ff.StoredPartials = ff.partials("payments", time="t", by="k", frame=2, n=ff.Count())
+    assert not stored.runs().num_rows
     held: ff.Relation[pa.Table] = ff.relation(EVENTS, valid_from="t", valid_to="u")
     held.union(held).rows()
     return result

@@ -125,5 +125,12 @@ for address in wrong:
         else:
             read = session is spark and address in unknown_to_pyarrow
             print(f"read by Spark: {read and result.toArrow().to_pylist() == wanted.to_pylist()}")
+for engine in (None, spark):
+    at_rest = ff.partials("s3://trips/at-rest", time="t", by="k", frame=5, spark=engine, **outputs)
+    for run in range(2):
+        at_rest.append(table.slice(run * 50, None if run else 50), run=str(run))
+    found = at_rest.window(hops).aggregate()
+    found = found if engine is None else found.toArrow()
+    print(f"at rest, {'local' if engine is None else 'Spark'}: {found.to_pylist() == wanted.to_pylist()}")
 print(repr(ff.parquet(given["login"])), file=sys.stderr)
 spark.stop()

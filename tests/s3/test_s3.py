@@ -66,7 +66,7 @@ def test_results_are_the_same_there_and_nothing_secret_is_told(server: str, tmp_
     answers = [line for line in done.stdout.splitlines() if line.endswith((": True", ": False"))]
     assert done.returncode == 0, said[-5000:]
     assert [line for line in answers if line.endswith("False")] == [], said[-5000:]
-    assert len(answers) == 26, done.stdout
+    assert len(answers) == 28, done.stdout
     logged = "".join(path.read_text() for path in (tmp_path / "events").rglob("events_*"))
     assert "SparkListenerSQLExecutionStart" in logged
     told = said + logged

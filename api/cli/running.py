@@ -1,0 +1,25 @@
+"""A command that is run: its warnings are sentences, its end by Ctrl-C an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Interrupted(Exception):
+    """Ctrl-C, as an exception that every version of typer passes on with its notes."""
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """A command that is run: its warnings are sentences, and it can be interrupted."""
+    from .messages import told_warnings
+
+    try:
+        with told_warnings():
+            yield
+    except KeyboardInterrupt as error:
+        interrupted = Interrupted()
+        for note in getattr(error, "__notes__", ()):
+            interrupted.add_note(note)
+        raise interrupted from error

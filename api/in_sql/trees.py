@@ -1,0 +1,100 @@
+"""What a part of SQL is, as sqlglot has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..aggregators.errors import EngineError, QueryError, shown
+from ..runtime.expressions.text import dialect, parts
+
+TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
+"""Functions of windows, and what is around a time in them: BigQuery has it between quotes."""
+
+
+def kind(node: Any) -> str:
+    """The name of a part's class."""
+    return type(node).__name__
+
+
+def text_of(node: Any) -> str:
+    """A part as it can be written."""
+    return str(node.sql(dialect=dialect(), normalize_functions="lower"))
+
+
+def column(*path: str) -> Any:
+    """The column of a name, or the field of a struct."""
+    from sqlglot import exp
+
+    names = [exp.to_identifier(name, quoted=not name.isidentifier()) for name in reversed(path)]
+    return exp.Column(**dict(zip(("this", "table", "db", "catalog"), names, strict=False)))
+
+
+def path_of(node: Any) -> tuple[str, ...] | None:
+    """The parts of the name that a part is nothing but."""
+    return parts(node) if kind(node) == "Column" and kind(node.this) != "Star" else None
+
+
+def replaced(node: Any, by: Callable[[Any], Any]) -> Any:
+    """A part in which a function has replaced others, the outermost first; None leaves one to look into it."""
+    found = by(node)
+    if found is not None:
+        return found
+    if not hasattr(node, "args"):
+        return node
+
+    def inside(value: Any) -> Any:
+        return [inside(each) for each in value] if isinstance(value, list) else (
+            replaced(value, by) if hasattr(value, "args") else value
+        )  # fmt: skip
+
+    return type(node)(**{name: inside(value) for name, value in node.args.items()})
+
+
+def conjuncts(node: Any) -> Sequence[Any]:
+    """The conditions that "and" joins to one."""
+    while kind(node) == "Paren":
+        node = node.this
+    return (
+        [part for each in (node.this, node.expression) for part in conjuncts(each)] if kind(node) == "And" else [node]
+    )
+
+
+def parsed(query: str) -> Any:
+    """The one ``SELECT`` of a query.
+
+    Raises
+    ------
+    QueryError
+        If it is no SQL, or no ``SELECT``, or several.
+    EngineError
+        If sqlglot is not installed.
+    """
+    if not isinstance(query, str):
+        raise QueryError(f"sql() is given {shown(query)}; expected a query as text, such as 'SELECT ...'")
+    try:
+        from sqlglot import exp, parse
+        from sqlglot.errors import SqlglotError
+    except ImportError as error:
+        raise EngineError("sql() needs sqlglot; expected it installed: pip install 'framefold[sql]'") from error
+    try:
+        trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
+    except (SqlglotError, RecursionError) as error:
+        reason = re.sub("<Token .*>", "its end", str(error).splitlines()[0]).rstrip(".")
+        raise QueryError(f"the query is no SQL that is known here: {reason}") from error
+    if len(trees) != 1:
+        raise QueryError(f"the query has {len(trees)} statements; expected one SELECT")
+    if kind(trees[0]) != "Select":
+        raise QueryError(f"the query is of the kind {kind(trees[0]).upper()}; expected one SELECT")
+    free = {id(each.args["alias"]) for each in trees[0].find_all(exp.Alias)}
+    free |= {id(each.this) for each in trees[0].find_all(exp.TableAlias)}
+    for each in trees[0].find_all(exp.Identifier):
+        start, of = each.meta.get("start"), getattr(each.parent, "parent", None)
+        times = kind(of) in ("Anonymous", "Kwarg") and str(getattr(of, "name", "")).upper() in TAKE_TIMES
+        if start is not None and query[start] == '"' and id(each) not in free and not times:
+            raise QueryError(
+                f'the query has "{each.name}", which is text to some engines and a column to others; expected '
+                f"'{each.name}' or `{each.name}`"
+            )
+    return trees[0]

@@ -1,0 +1,622 @@
+"""Partials at rest: computed once, slid for ever."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time as clock
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .aggregators.contract.operation import Operation, without_expressions
+from .aggregators.durations import Length, fixed
+from .aggregators.errors import EngineError, QueryError, nearest, shown
+from .engines import Engine, engine_for, in_arrow
+from .runtime.columns.ticks import Duration, Instant, TimeColumn
+from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
+from .runtime.partials.merge import merge
+from .runtime.partials.partials import Partials
+from .runtime.plan.bind import A_WINDOW, bind, require_output
+from .runtime.plan.plan import Plan, pickled_outputs, trusting
+from .runtime.results.extensions import with_extensions
+from .runtime.sources.arrow import Source
+from .runtime.stored.asked import Asked, EndingFirst
+from .runtime.stored.commits import Commit, Run
+from .runtime.stored.corrections import delete, forget
+from .runtime.stored.layout import RUN, Layout
+from .runtime.stored.table import FORMATS, Span, Table, check_fits, known
+from .runtime.stored.upkeep import add_output, coarsen, compact, expire
+from .runtime.windows.sliding import tumbling
+from .runtime.windows.spec import Spec
+
+__all__ = ["StoredPartials", "partials"]
+
+
+def partials(
+    path: str | os.PathLike[str],
+    *,
+    time: str,
+    frame: Duration | Spec,
+    by: str | Sequence[str] = (),
+    ties: str | Sequence[str] = (),
+    null_time: str = "error",
+    format: str | None = None,
+    trust: bool = False,
+    spark: Any = None,
+    **outputs: Operation,
+) -> StoredPartials:
+    """Partials that are kept in files: events are aggregated once, when they are added, and windows read states only.
+
+    Parameters
+    ----------
+    path
+        A folder, or its address, such as ``s3://bucket/payments``. It is made with the first events.
+    time, by, ties, null_time
+        Of the events, as in :func:`~framefold.events`.
+    frame
+        The length of the frames that states are kept for, such as ``"1 hour"``; or tumbling windows, such as
+        ``ff.tumbling("1 day", timezone="Europe/Berlin")``. Windows can be asked for whose bounds are those of frames.
+    format
+        ``"parquet"``: files with manifests beside them; or ``"delta"``: a Delta Lake table, by the package
+        ``deltalake`` (the extra ``delta``), where writers on several machines share an object store, or others read it.
+        None: that of the partials that are there, else ``"parquet"``.
+    trust
+        Whether states that are Python objects may be read, as pickles. Who can write there can then run code here.
+    spark
+        A Spark session: tasks read the files, and results are DataFrames. The local engine reads them where None.
+    **outputs
+        What is kept, under its name.
+
+    Raises
+    ------
+    QueryError
+        If an argument is wrong.
+    EngineError
+        If other partials are there.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> hours = ff.partials("payments", time="t", frame=60, n=ff.Count(), spent=ff.Sum("amount"))
+    >>> run = hours.append(pa.table({"t": [0, 70, 90], "amount": [1, 2, 3]}), run="monday")
+    >>> run = hours.append(pa.table({"t": [130], "amount": [4]}), run="tuesday")
+    >>> hours.window(ff.sliding(120, every=60)).aggregate()["spent"].to_pylist()
+    [1, 6, 9, 4]
+    """
+    if not outputs:
+        raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    order = (ties,) if isinstance(ties, str) else tuple(ties)
+    frames = frame if isinstance(frame, Spec) else tumbling(frame)
+    if not isinstance(path, (str, os.PathLike)):
+        raise QueryError(f"the path is {shown(path)}; expected a string or a path")
+    if format not in (None, *FORMATS):
+        raise QueryError(f"format is {shown(format)}; expected 'parquet' or 'delta'")
+    named, computed = outputs_of(outputs)
+    table = Table.at(os.fspath(path), format)
+    found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
+    found.check()
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class StoredPartials:
+    """Partials that are kept in files; made by :func:`partials`."""
+
+    table: Table
+    time: str
+    by: tuple[str, ...]
+    ties: tuple[str, ...]
+    frame: Spec
+    null_time: str
+    trust: bool
+    outputs: dict[str, Operation]
+    computed: dict[str, Any]
+    spark: Any = None
+    changed_by: tuple[str, ...] | None = None
+
+    def check(self) -> None:
+        """EngineError where other partials are there."""
+        commit = self.table.commits.latest()
+        if commit.filled:
+            check_fits(commit, self._layout(commit.schema("schema"), commit))
+
+    def append(self, events: Any, *, run: str) -> Run:
+        """Add events, all or none; nothing where a run of this name is in.
+
+        Where the order of events counts, as for ``Delta``, the frames of a run must all be new.
+
+        Parameters
+        ----------
+        events
+            Any data that :func:`~framefold.events` takes.
+        run
+            Its name, such as the day: a run is added once, however often it is tried.
+
+        Returns
+        -------
+        What is in: rows and bytes.
+        """
+        return self._write(events, named_run(run), None)
+
+    def append_stream(self, stream: Any, *, checkpoint: str | os.PathLike[str], **trigger: Any) -> Any:
+        """Add each micro-batch of a stream as a run, once; gives Spark's ``StreamingQuery``, which has been started.
+
+        The run of a micro-batch is named by the id of the query and its number. Started again with the same
+        checkpoint, the query goes on where it was. Where the order of events counts, the frames of a micro-batch must
+        all be new, or the query fails.
+
+        Parameters
+        ----------
+        stream
+            A streaming DataFrame. It needs no watermark: late events are partials like others.
+        checkpoint
+            A folder, or its address, of the query's own.
+        **trigger
+            As Spark's ``trigger`` has it, such as ``availableNow=True`` or ``processingTime="1 minute"``.
+        """
+        if not getattr(stream, "isStreaming", False):
+            raise QueryError(
+                f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
+            )
+        commit, engine = self.table.commits.latest(), self._engine(stream)
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        from .spark.streams.at_rest import append_stream
+
+        def append(batch: Any, run: str) -> None:
+            here.append(batch, run=run)
+
+        here = replace(self, spark=None)
+        return append_stream(stream, append, checkpoint, trigger)
+
+    def refresh(self, events: Any, *, since: Instant, until: Instant, run: str | None = None) -> Run:
+        """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
+
+        Events at other times are left out. Runs that brought the events before are in all the same, so that they are
+        not added again. An output that was added later is there for the frames that are replaced, too.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("corrected", time="t", frame=60, n=ff.Count(), top=ff.Max("x"))
+        >>> run = hours.append(pa.table({"t": [0, 70, 130], "x": [1, 99, 3]}), run="monday")
+        >>> run = hours.refresh(pa.table({"t": [70], "x": [9]}), since=60, until=120)
+        >>> hours.window(ff.sliding(180, every=180)).aggregate().to_pylist()
+        [{'window': {'start': 0, 'end': 180}, 'n': 3, 'top': 9}]
+        """
+        _, layout = self._there()
+        given = {"since": since, "until": until}
+        ticks = [layout.plan.times.instant(each, name) + layout.after for name, each in given.items()]
+        for name, tick in zip(given, ticks, strict=True):
+            if not layout.is_bound(tick):
+                raise QueryError(
+                    f"{name} is {layout.word(tick)}, inside of a stored frame; expected its start, "
+                    f"{layout.word(layout.begin(tick))}, or its end"
+                )
+        if ticks[0] >= ticks[1]:
+            raise QueryError(f"since is {since!r} and until is {until!r}; expected since before until")
+        name = f"refresh of {since} to {until} at {now().isoformat()}" if run is None else named_run(run)
+        return self._write(events, name, (ticks[0], ticks[1]))
+
+    def delete(self, events: Any, *, run: str) -> Run:
+        """Take events out of what is stored, all or none; nothing where a run of this name is in.
+
+        It is for outputs whose ``deduct`` is exact: counts, and sums of integers and decimals. For others an error
+        says which frames :meth:`refresh` has to replace.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("returned", time="t", frame=60, n=ff.Count(), spent=ff.Sum("amount"))
+        >>> run = hours.append(pa.table({"t": [0, 70, 90], "amount": [1, 2, 3]}), run="monday")
+        >>> run = hours.delete(pa.table({"t": [70], "amount": [2]}), run="returns of monday")
+        >>> hours.window(ff.tumbling(60)).aggregate()["spent"].to_pylist()
+        [1, 3]
+        """
+        commit, layout = self._there()
+        engine = self._engine(events)
+        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        if isinstance(engine, LocalEngine):
+            part = self._partials(engine, layout)
+        else:
+            from .spark.stored.engine import all_partials
+
+            part = all_partials(cast(Any, engine), layout)
+        return delete(self.table, layout, part, named_run(run))
+
+    def forget(self, keys: Any) -> list[str]:
+        """Remove keys, from all files: from now on there are no partials of theirs.
+
+        Parameters
+        ----------
+        keys
+            Values of the key column; of several, tuples of values. Or a table with these columns.
+
+        Returns
+        -------
+        The files of earlier commits that still have them. Nothing reads these any more, but who has begun before, and
+        ``vacuum("0 seconds")`` deletes them.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("by_user", time="t", by="user", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 1], "user": ["ann", "bob"]}), run="monday")
+        >>> len(hours.forget(["ann"])), len(hours.vacuum(0))
+        (1, 1)
+        >>> hours.window(ff.tumbling(60)).aggregate()["user"].to_pylist()
+        ['bob']
+        """
+        _, layout = self._there()
+        return forget(self.table, layout, keys_in(keys, layout))
+
+    def compact(self) -> None:
+        """Merge the files of each day into one, with one row for each key and frame.
+
+        Which run has brought what is not known of them any more: ``changed`` refuses such runs. The files that were
+        there before stay until :meth:`vacuum`.
+        """
+        table, (_, layout) = self.table, self._there()
+        compact(table, layout)
+
+    def coarsen(self, frame: Duration | Spec, *, older: Duration) -> None:
+        """Make longer frames of those that end some time before the last one, or before now where that is yet to come.
+
+        Windows that would cut them are refused from then on; runs in them are as :meth:`compact` leaves them.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("ever_longer", time="t", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130, 200]}), run="monday")
+        >>> hours.coarsen(120, older=60)
+        >>> hours.window(ff.tumbling(120)).aggregate()["n"].to_pylist()
+        [2, 2]
+        """
+        commit, layout = self._there()
+        spec = frame if isinstance(frame, Spec) else replace(cast(Any, self.frame), size=frame, every=frame)
+        coarsen(self.table, layout, replace(self, frame=spec)._layout(commit.schema("schema"), commit), older)
+
+    def expire(self, older: Duration) -> None:
+        """Take away the frames that end some time before the last one, or before now where that is yet to come.
+
+        Windows that reach further back are no longer given. Files stay until :meth:`vacuum`.
+        """
+        _, layout = self._there()
+        expire(self.table, layout, older)
+
+    def add_output(self, events: Any = None, **outputs: Operation) -> StoredPartials:
+        """The same with more outputs, from the end of the last frame on; :meth:`refresh` brings them to earlier ones.
+
+        Windows that reach further back are refused where they are asked for such outputs.
+
+        Parameters
+        ----------
+        events
+            Some events, or none, with the types of columns that no output has needed before.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("more_and_more", time="t", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70], "x": [1, 2]}), run="monday")
+        >>> hours = hours.add_output(pa.table({"t": [0], "x": [0]}), top=ff.Max("x"))
+        >>> run = hours.append(pa.table({"t": [130], "x": [3]}), run="tuesday")
+        >>> hours.window(ff.tumbling(60)).ending(after=120).aggregate()["top"].to_pylist()
+        [3]
+        """
+        commit, _ = self._there()
+        if not outputs or (there := [name for name in outputs if name in self.outputs]):
+            raise QueryError(
+                f"add_output() is given {there[0]!r}, which is there; expected other names"
+                if outputs
+                else "no outputs are given; expected at least one, such as p90=ff.Quantile('amount', 0.9)"
+            )
+        named, computed = outputs_of(outputs)
+        more = replace(self, outputs=self.outputs | named, computed=self.computed | computed)
+        schema = commit.schema("schema")
+        if events is not None:
+            given = more._engine(events).schema(more._columns)
+            new = [name for name in more._columns if name not in schema.names and name in given.names]
+            schema = pa.schema([*schema, *(given.field(name) for name in dict.fromkeys(new))])
+        add_output(self.table, self._layout(schema, commit), more._layout(schema, commit), tuple(named))
+        return more
+
+    def vacuum(self, grace: Duration = "1 day") -> list[str]:
+        """Delete the files that only commits from before name, and those of writers that were ended; gives their paths.
+
+        Parameters
+        ----------
+        grace
+            How long ago a commit must have been followed by another one, and a file have been written: longer than
+            any reader or writer takes. An integer is of seconds.
+        """
+        length = fixed(grace, "grace")
+        micros = length.microseconds if isinstance(length, Length) else length * 1_000_000
+        return self.table.commits.vacuum(datetime.timedelta(microseconds=micros))
+
+    def window(self, *windows: Spec) -> StoredWindows:
+        """Windows over all that is stored, whose bounds are those of frames; several in one pass."""
+        for window in windows:
+            if not isinstance(window, Spec):
+                raise QueryError(f"window is {shown(window)}; expected {A_WINDOW}")
+        if not windows:
+            raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
+        return StoredWindows(self, windows)
+
+    def changed(self, *, run: str | None = None, since: datetime.datetime | str | None = None) -> StoredPartials:
+        """The same, of which windows are given only where a run, or those written since some time, changed any frame.
+
+        Parameters
+        ----------
+        run
+            The name of a run.
+        since
+            When it was written at the earliest, as ``runs()`` says: a time, which is in UTC if it has no zone.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("visits", time="t", frame=60, n=ff.Count())
+        >>> first = hours.append(pa.table({"t": [0, 70, 130]}), run="first")
+        >>> late = hours.append(pa.table({"t": [65]}), run="late")
+        >>> hours.changed(run="late").window(ff.tumbling(60)).aggregate()["n"].to_pylist()
+        [2]
+        """
+        if (run is None) == (since is None):
+            raise QueryError("changed() takes run= or since=; expected one of them")
+        commit = self.table.commits.latest()
+        if since is None:
+            known = [each.run for each in commit.runs]
+            if run not in known:
+                raise QueryError(f"run is {run!r}, which is not in; {nearest(str(run), known)}")
+            names: tuple[str, ...] = (str(run),)
+        else:
+            first = written_since(since)
+            names = tuple(each.run for each in commit.runs if datetime.datetime.fromisoformat(each.written) >= first)
+        require_apart(commit, names)
+        return replace(self, changed_by=names)
+
+    def runs(self) -> pa.Table:
+        """What is in: a row for each run, with its events, rows, bytes, and when it was written."""
+        found = self.table.commits.latest().runs
+        return pa.table({name: [getattr(each, name) for each in found] for name in Run.__annotations__})
+
+    def _engine(self, events: Any) -> Engine:
+        """The engine of events, with the columns that expressions compute."""
+        engine = engine_for(events)
+        engine = engine.with_columns(self.computed) if self.computed else engine
+        return engine.with_fields(self._columns)
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns of the events that are used."""
+        return [self.time, *self.by, *self.ties, *(name for each in self.outputs.values() for name in each.columns)]
+
+    def _write(self, events: Any, run: str, within: Span | None) -> Run:
+        """Add events, or put them in the place of the frames between two ticks."""
+        commit = self.table.commits.latest()
+        for each in commit.runs:
+            if each.run == run:
+                return each
+        engine = self._engine(events)
+        layout = self._layout(known(engine.schema(self._columns), commit), commit)
+        check_fits(commit, layout)
+        if isinstance(engine, LocalEngine):
+            return self.table.append(layout, self._partials(engine, layout), run, within)
+        from .spark.stored.engine import append
+
+        return append(cast(Any, engine), self.table, layout, run, within)
+
+    def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
+        """The merged partials of events."""
+        plan = trusting(layout.plan)
+        found, nulls, count = partials_of(engine.source, plan)
+        warn_of_nulls(plan, nulls, count)
+        return merge([Partials.none(plan), *found])
+
+    def _there(self, trusted: bool = True) -> tuple[Commit, Layout]:
+        """What is stored, to be read and, if it is trusted, written anew.
+
+        Raises
+        ------
+        EngineError
+            If nothing is, or what is there is of another query, or may not be read.
+        """
+        commit = self.table.commits.latest()
+        if not commit.number:
+            raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
+        layout = self._layout(commit.schema("schema"), commit)
+        check_fits(commit, layout)
+        return commit, replace(layout, plan=self._trusted(layout.plan)) if trusted else layout
+
+    def _trusted(self, plan: Plan) -> Plan:
+        """The plan for what reads states; EngineError where these are pickles, and nobody has said that they may be."""
+        if not (pickled := pickled_outputs(plan)):
+            return plan
+        if not self.trust:
+            raise EngineError(
+                f"the states of {pickled[0]!r} are Python objects, kept as pickles, which can run code when they "
+                "are read; expected ff.partials(..., trust=True) where nobody else can write to the files"
+            )
+        return trusting(plan)
+
+    def _layout(self, events: pa.Schema, commit: Commit) -> Layout:
+        return Layout.of(
+            events,
+            time=self.time,
+            by=self.by,
+            ties=self.ties,
+            frame=self.frame,
+            outputs=self.outputs,
+            null_time=self.null_time,
+            since=commit.since,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class StoredWindows:
+    """Windows over stored partials; made by :meth:`StoredPartials.window`."""
+
+    of: StoredPartials
+    windows: tuple[Spec, ...]
+    after: Instant | None = None
+    until: Instant | None = None
+
+    def ending(self, after: Instant | None = None, until: Instant | None = None) -> StoredWindows:
+        """The windows that end after one time, and at another one at the latest: only what they take in is read."""
+        return replace(self, after=after, until=until)
+
+    def aggregate(self, *names: str) -> Any:
+        """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
+        of, began = self.of, clock.monotonic()
+        commit, layout = of._there(trusted=False)
+        plan = self._bound(layout, names)
+        wanted = self._wanted(layout, commit, plan)
+        files = commit.parts if wanted is None else of.table.needed(plan, commit.parts, wanted)
+        if of.spark is not None:
+            from .spark.stored.engine import results
+
+            return results(of.spark, of.table, layout, files, plan, wanted)
+        merged = merge([*Partials.of_given_keys(plan), of.table.partials(layout, files, plan, wanted).unmerged()])
+        return with_extensions(results_of_partials(merged, began, wanted=wanted), plan, layout.events_schema)
+
+    def lookup(self, keys: Any, *names: str, at: Instant | None = None) -> pa.Table:
+        """The windows of some keys that end at a time, or else are at that time, read by this process.
+
+        Parameters
+        ----------
+        keys
+            A table with the key columns; or a list, of values of the one key column, or of tuples of several.
+        *names
+            Some outputs; all where none is named.
+        at
+            A time; now, by the clock, where None. Of each kind of windows the first one that ends then or later.
+
+        Returns
+        -------
+        One row a key and window, as :meth:`aggregate` gives, of the keys with events in it.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("taps", time="t", by="k", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130], "k": ["a", "b", "a"]}), run="monday")
+        >>> hours.window(ff.sliding(180, every=60)).lookup(["a"], at=180)["n"].to_pylist()
+        [2]
+        """
+        of, began = self.of, clock.monotonic()
+        commit, layout = of._there(trusted=False)
+        plan = self._bound(layout, names)
+        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
+        tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
+        asked = EndingFirst(plan, since=since, expired=commit.expired, at=tick)
+        files = of.table.needed(plan, commit.parts, asked)
+        merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
+        return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
+
+    def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
+        times = plan.times
+        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
+        asked = Asked(plan, since=since, expired=commit.expired)
+        if self.after is not None:
+            asked = replace(asked, after=times.instant(self.after, "after"))
+        if self.until is not None:
+            asked = replace(asked, until=times.instant(self.until, "until"))
+        if (runs := self.of.changed_by) is not None:
+            require_apart(commit, runs)
+            files = [each for each in commit.files if {*runs} & {*each.runs}]
+            rows = self.of.table.read(layout, files, layout.own)
+            rows = rows.filter(pc.is_in(rows.column(RUN), pa.array(runs, pa.string())))
+            asked = replace(asked, changed=layout.changed(rows, plan))
+        return None if asked == Asked(plan) else asked
+
+    def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
+        of = self.of
+        for name in names:
+            if name not in of.outputs:
+                raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
+        outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
+        plan = bind(
+            layout.events_schema,
+            time=of.time,
+            by=of.by,
+            window=self.windows,
+            outputs=outputs,
+            ties=of.ties,
+            null_time=of.null_time,
+        )
+        return of._trusted(plan)
+
+
+def named_run(run: Any) -> str:
+    """The name of a run; QueryError where it is none."""
+    if not isinstance(run, str) or not run:
+        raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
+    return run
+
+
+def require_apart(commit: Commit, runs: Sequence[str]) -> None:
+    """QueryError where rows of a run are in others, so that it is not known which it has changed."""
+    if merged := [name for each in commit.files for name in each.merged if name in runs]:
+        raise QueryError(
+            f"the run {merged[0]!r} was merged with others, by compact, coarsen or delete, and what it changed is "
+            "not known any more; expected a later run, or .ending(...) for the windows of some time"
+        )
+
+
+def now() -> datetime.datetime:
+    """The time, in UTC."""
+    return datetime.datetime.now(datetime.UTC)
+
+
+def clock_of(times: TimeColumn) -> Instant:
+    """The time by the clock, as a column has times: in UTC where these have no zone."""
+    if pa.types.is_integer(times.type):
+        raise QueryError("lookup() is given no at=, and times are integers, which no clock has; expected at=")
+    if pa.types.is_date(times.type):
+        return now().date()
+    return now() if times.type.tz is not None else now().replace(tzinfo=None)
+
+
+def written_since(since: Any) -> datetime.datetime:
+    """An instant of writing; QueryError where it is none."""
+    try:
+        found = datetime.datetime.fromisoformat(since) if isinstance(since, str) else since
+        return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise QueryError(f"since is {since!r}; expected a time such as '2026-11-26T09:00Z'") from error
+
+
+def keys_in(keys: Any, layout: Layout) -> pa.Table:
+    """Keys as a table of the key columns; QueryError where they are none."""
+    by, schema = layout.plan.by, layout.schema
+    if not by:
+        raise QueryError("the stored partials have no keys, and some are given; expected by= in ff.partials")
+    types = pa.schema([schema.field(name) for name in by])
+    try:
+        if isinstance(keys, (list, tuple, set)):
+            rows = [each if len(by) > 1 else (each,) for each in keys]
+            return pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
+        return Source(in_arrow(keys, by)).batches(list(by)).read_all().select(by).cast(types)
+    except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError, QueryError) as error:
+        expected = ", ".join(f"{each.name}: {each.type}" for each in types)
+        raise QueryError(
+            f"keys are {shown(keys)}; expected values of {expected}, or a table with these columns"
+        ) from error
+
+
+def outputs_of(outputs: Mapping[str, Operation]) -> tuple[dict[str, Operation], dict[str, Any]]:
+    """Outputs of columns, and the expressions of some of these; QueryError where one is no operation."""
+    for name, output in outputs.items():
+        require_output(name, output)
+        if any(output.windows_of_parts()):
+            raise QueryError(
+                f"{name} is {output}, over windows of its own; expected it without .over(...), and .window(...) of "
+                "what is stored"
+            )
+    return without_expressions(outputs, ())

@@ -1,0 +1,338 @@
+"""Which files are a stored table, commit by commit: a manifest of each, of which the last one counts.
+
+Files of rows are written first, under names of their own; then a manifest that names them appears in one step, or not
+at all. Who reads meanwhile goes on with the files of an earlier manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import itertools
+import json
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
+
+from ...aggregators.errors import EngineError
+from ..sources.files import one_line
+
+FOLDER = "_framefold"
+"""Where the manifests are, under the path of the table."""
+
+VERSION = 1
+"""Of manifests, and of the states in files: what this framefold writes, and the latest that it reads."""
+
+ATTEMPTS = 100
+"""How often a commit is tried again where another one was first."""
+
+MARKS = "_marks/"
+"""Where files of marks are: readers of folders leave out what begins with an underscore."""
+
+OWN = re.compile(r"[0-9a-f]{32}\.parquet|\.\d{12}\.json\.[0-9a-f]{32}")
+"""The names of files of rows, and of manifests that were not finished."""
+
+NAME = re.compile(r"(\d{12})\.json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one ``append`` has brought.
+
+    Parameters
+    ----------
+    run
+        Its name.
+    events
+        The events in it.
+    rows, bytes
+        Of the files that it was written in.
+    written
+        When, in UTC, as ISO text.
+    """
+
+    run: str
+    events: int
+    rows: int
+    bytes: int
+    written: str
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of rows.
+
+    Parameters
+    ----------
+    path
+        Under the table's path.
+    runs
+        The runs whose rows are in it.
+    rows, bytes
+        How large it is.
+    first, last
+        The ticks at which its first and its last frame start.
+    end
+        The tick at which the last one of its frames ends.
+    merged
+        The runs whose rows are in it without their names.
+    marks
+        Whether its rows only say which frames its runs have changed: no events of theirs are there any more.
+    """
+
+    path: str
+    runs: tuple[str, ...]
+    rows: int
+    bytes: int
+    first: int
+    last: int
+    end: int
+    merged: tuple[str, ...] = ()
+    marks: bool = False
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of the table.
+
+    Parameters
+    ----------
+    number
+        From 1 on; 0 is a table that is not there yet.
+    about
+        What is stored: the query, the types of its events, the version.
+    runs, files
+        What is in it.
+    since
+        The ticks from which on there are the outputs that were added later.
+    expired
+        The tick before which frames are no longer kept; None where all are.
+    """
+
+    number: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+    files: tuple[StoredFile, ...] = ()
+    since: Mapping[str, int] = field(default_factory=dict)
+    expired: int | None = None
+
+    @property
+    def filled(self) -> bool:
+        """Whether any events have come: until then it is not for sure what their types are."""
+        return any(each.events for each in self.runs)
+
+    @property
+    def parts(self) -> tuple[StoredFile, ...]:
+        """The files with partials."""
+        return tuple(each for each in self.files if not each.marks)
+
+    @property
+    def end(self) -> int | None:
+        """The tick at which the last frame ends; None where there is none."""
+        return max((each.end for each in self.parts), default=None)
+
+    def schema(self, of: str) -> pa.Schema:
+        """The columns of its events, as far as it needs them (``schema``), or of its files (``rows``)."""
+        try:
+            return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.about[of])))
+        except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
+
+    def has(self, run: str) -> bool:
+        """Whether a run is in."""
+        return any(each.run == run for each in self.runs)
+
+
+@dataclass(frozen=True)
+class Commits:
+    """The manifests of a table.
+
+    Parameters
+    ----------
+    system, path
+        The file system, and the table's path on it.
+    """
+
+    system: FileSystem
+    path: str
+
+    def latest(self) -> Commit:
+        """The last commit, of the number 0 where there is none.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be read, or is none that this framefold writes.
+        """
+        number = max(self._numbers(), default=0)
+        return self.read(number) if number else Commit()
+
+    def change(self, change: Callable[[Commit], Commit]) -> Commit:
+        """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.
+
+        A change that gives the commit itself changes nothing.
+        """
+        for _ in range(ATTEMPTS):
+            before = self.latest()
+            after = change(before)
+            if after is before:
+                return before
+            after = replace(after, number=before.number + 1)
+            if self._write(before, after):
+                return after
+        raise EngineError(
+            f"the stored partials {self.path!r} are changed by others all the time: {ATTEMPTS} commits came too late; "
+            "expected fewer writers at once"
+        )
+
+    def vacuum(self, grace: datetime.timedelta) -> list[str]:
+        """Delete files that no commit of the last time names, and manifests from before; gives the paths of files."""
+        limit = datetime.datetime.now(datetime.UTC) - grace
+        files = self._files()
+        manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
+        # One is the last until the next one is there.
+        old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
+        there = [file for each in {*manifests} - old for file in self.read(each).files]
+        gone = self._unnamed(files, there, limit)
+        self._delete([manifests[each].path for each in sorted(old)] + gone)
+        return gone
+
+    def _files(self) -> list[FileInfo]:
+        found = self.system.get_file_info(FileSelector(self.path, recursive=True, allow_not_found=True))
+        return [each for each in found if each.type == FileType.File]
+
+    def _unnamed(self, files: Iterable[FileInfo], there: Iterable[StoredFile], limit: datetime.datetime) -> list[str]:
+        """The paths of files of ours, from before a time, that are not among those there."""
+        names = {each.path.rpartition("/")[2] for each in there}
+        own = (each for each in files if OWN.fullmatch(each.base_name) and each.base_name not in names)
+        return [each.path for each in own if each.mtime <= limit]
+
+    def _delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.system.delete_file(path)
+
+    def _numbers(self) -> list[int]:
+        try:
+            found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
+        except (pa.ArrowException, OSError) as error:
+            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
+        names = (NAME.fullmatch(each.base_name) for each in found if each.type == FileType.File)
+        return [int(name[1]) for name in names if name]
+
+    def read(self, number: int) -> Commit:
+        """The commit of a number."""
+        path = self._at(FOLDER, named(number))
+        try:
+            with self.system.open_input_stream(path) as stream:
+                found = json.loads(stream.read())
+        except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
+            raise EngineError(f"the manifest {path!r} cannot be read: {one_line(error)}") from error
+        return commit_in(found, path, number)
+
+    def _write(self, before: Commit, after: Commit) -> bool:
+        """Whether the commit after another one is there now; another one of its number may have been first."""
+        text = json.dumps(asdict(after), indent=1).encode()
+        name = named(after.number)
+        path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
+        self.system.create_dir(self._at(FOLDER), recursive=True)
+        if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
+            if self.system.get_file_info(path).type != FileType.NotFound:
+                return False
+            with self.system.open_output_stream(path) as stream:
+                stream.write(text)
+            return True
+        try:
+            with open(own, "xb") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.link(own, path)  # fails where there is one
+            if after.number > 1 and not Path(self._at(FOLDER, named(after.number - 1))).exists():
+                Path(path).unlink()  # there was one, which is gone with those before it
+                return False
+            return True
+        except FileExistsError:
+            return False
+        finally:
+            Path(own).unlink(missing_ok=True)
+
+    def _at(self, *parts: str) -> str:
+        return "/".join((self.path.rstrip("/"), *parts))
+
+
+def named(number: int) -> str:
+    """The name of the manifest of a commit."""
+    return f"{number:012}.json"
+
+
+def commit_in(found: Any, path: str, number: int) -> Commit:
+    """The commit that a manifest has, which may be anybody's; EngineError where it is none."""
+    try:
+        about = found["about"]
+        version = checked_int(about["version"])
+        if version > VERSION:
+            raise EngineError(
+                f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
+                "release that wrote them, or a later one"
+            )
+        if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
+            raise ValueError(f"about {about!r}")
+        if version < 1:
+            raise ValueError(f"version {version!r}")
+        if not isinstance(found["runs"], list) or not isinstance(found["files"], list):
+            raise ValueError("runs, or files, are no list")
+        since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
+        expired = found.get("expired")
+        expired = None if expired is None else checked_int(expired)
+        runs = tuple(checked(Run, each) for each in found["runs"])
+        if any(datetime.datetime.fromisoformat(each.written).tzinfo is None for each in runs):
+            raise ValueError("a run was written at a time without a zone")
+        files = tuple(map(file_of, found["files"]))
+        if found["number"] != number:
+            raise ValueError(f"number {found['number']!r}")
+        for each in files:
+            if not re.fullmatch(r"(_marks/)?(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", each.path, re.ASCII):
+                raise ValueError(f"path {each.path!r}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EngineError(
+            f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
+            "that ff.partials has written"
+        ) from error
+    return Commit(number, about, runs, files, since, expired)
+
+
+def checked_int(found: Any) -> int:
+    """An integer of JSON; ValueError where it is something else."""
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise ValueError(f"{found!r} is no integer")
+    return found
+
+
+def file_of(found: Any) -> StoredFile:
+    """A file as JSON has it."""
+    lists = {name: tuple(found.get(name, ())) for name in ("runs", "merged")}
+    file: StoredFile = checked(StoredFile, found | lists)
+    return file
+
+
+def checked(kind: Any, found: Any) -> Any:
+    """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
+    made = kind(**found)
+    for name, type in kind.__annotations__.items():
+        value = getattr(made, name)
+        right = {
+            "str": isinstance(value, str),
+            "int": isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63,
+            "bool": isinstance(value, bool),
+            "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
+        }[type]
+        if not right:
+            raise ValueError(f"{name} {value!r}")
+    return made

@@ -1,0 +1,177 @@
+"""How a stored table is a Delta Lake table: each commit is one of its log, with the manifest beside the files."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow.fs import FileSystem, FileType
+
+from ...aggregators.errors import EngineError
+from ..sources.files import one_line
+from .commits import MARKS, Commit, Commits, StoredFile, commit_in
+from .layout import START
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+LOG = "_delta_log"
+"""Where Delta Lake's log is, under the path of the table."""
+
+MANIFEST = "framefold"
+"""The name of the manifest in the information of a commit, and of the transactions of which one wins."""
+
+HOUR = datetime.timedelta(hours=1)
+"""The unit of Delta Lake's retention."""
+
+DAY = "day"
+"""The column that folders give."""
+
+
+def is_delta(system: FileSystem, path: str) -> bool:
+    """Whether a Delta Lake table is there; False too where nothing can be read, which who reads says better."""
+    try:
+        return bool(system.get_file_info(f"{path}/{LOG}").type == FileType.Directory)
+    except (pa.ArrowException, OSError):
+        return False
+
+
+@dataclass(frozen=True)
+class DeltaCommits(Commits):
+    """The commits of a Delta Lake table; the package ``deltalake`` writes them (the extra ``delta``).
+
+    Parameters
+    ----------
+    address
+        Of the table, as Delta Lake opens it.
+    """
+
+    address: str
+
+    def latest(self) -> Commit:
+        table = self._table()
+        return Commit() if table is None else self._commit(table)
+
+    def vacuum(self, grace: datetime.timedelta) -> list[str]:
+        """Delete the files that no version of the last time names, as Delta Lake does; gives their paths."""
+        if (table := self._table()) is None:
+            return []
+        hours = math.ceil(grace / HOUR)
+        gone = table.vacuum(hours, dry_run=False, enforce_retention_duration=False)
+        limit = datetime.datetime.now(datetime.UTC) - hours * HOUR
+        files = [each for each in self._files() if each.path.startswith(self._at(MARKS))]
+        marks = self._unnamed(files, self._commit(table).files, limit)
+        self._delete(marks)
+        return [*map(self._at, gone), *marks]
+
+    def _write(self, before: Commit, after: Commit) -> bool:
+        from deltalake import CommitProperties, Schema, Transaction
+        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+        now = int(time.time() * 1000)
+        was, kept = {each.path for each in before.parts}, {each.path for each in after.parts}
+        new = [each for each in after.parts if each.path not in was]
+        added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
+        gone = [each for each in before.parts if each.path not in kept]
+        removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
+        properties = CommitProperties({MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)])
+        rows = after.schema("rows")
+        by_day = not pa.types.is_integer(rows.field(START).type)
+        schema = Schema.from_arrow(rows.append(pa.field(DAY, pa.date32())) if by_day else rows)
+        table = self._table()
+        if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
+            return False
+        try:
+            if table is None:
+                create_table_with_add_actions(
+                    self.address, schema, added, "error", [DAY] if by_day else [], commit_properties=properties
+                )
+            else:
+                there = {field.name for field in table.schema().fields}
+                if more := [field for field in schema.fields if field.name not in there]:
+                    table.alter.add_columns(more)  # a version of its own, which changes nothing that is read
+                table.create_write_transaction(
+                    [*added, *removed],
+                    "append",
+                    table.schema(),
+                    table.metadata().partition_columns,
+                    commit_properties=properties,
+                )
+        except CommitFailedError:
+            return False
+        except DeltaError as error:
+            if table is None and self._table() is not None:
+                return False
+            raise EngineError(f"the stored partials {self.path!r} cannot be written: {one_line(error)}") from error
+        return True
+
+    def _table(self) -> DeltaTable | None:
+        """The table at its last version; None where there is none."""
+        try:
+            from deltalake import DeltaTable
+            from deltalake.exceptions import DeltaError, TableNotFoundError
+        except ImportError as error:
+            raise EngineError(
+                "partials in Delta Lake need deltalake; expected it installed: pip install 'framefold[delta]'"
+            ) from error
+        try:
+            return DeltaTable(self.address)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError, ValueError) as error:
+            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
+
+    def _commit(self, table: DeltaTable) -> Commit:
+        """What the last manifest in the log says; EngineError where the table has other files."""
+        for version in range(table.version(), -1, -1):  # the last one has it, unless others write there, too
+            if (manifest := self._manifest(version)) is not None:
+                return self._checked(manifest, table)
+        raise EngineError(
+            f"the Delta Lake table {self.path!r} is none of framefold's; expected one that ff.partials has made"
+        )
+
+    def _manifest(self, version: int) -> Any:
+        """The manifest in the log's entry of a version, None where there is none or the entry is gone.
+
+        ``DeltaTable.history`` reads the log anew, so it may be of later versions than the table.
+        """
+        path = self._at(LOG, f"{version:020}.json")
+        try:
+            with self.system.open_input_stream(path) as stream:
+                actions = [json.loads(line) for line in stream.read().splitlines() if line.strip()]
+            return next((each["commitInfo"].get(MANIFEST) for each in actions if "commitInfo" in each), None)
+        except FileNotFoundError:
+            return None
+        except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError) as error:
+            raise EngineError(f"the log entry {path!r} cannot be read: {one_line(error)}") from error
+
+    def _checked(self, manifest: Any, table: DeltaTable) -> Commit:
+        try:
+            found = json.loads(manifest)
+            commit = commit_in(found, self._at(LOG), found["number"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise EngineError(f"the manifest in {self._at(LOG)!r} cannot be read: {one_line(error)}") from error
+        there = set(table.get_add_actions(flatten=True).column("path").to_pylist())
+        if there != {each.path for each in commit.parts}:
+            raise EngineError(
+                f"the files of the Delta Lake table {self.path!r} were changed by another program, such as OPTIMIZE; "
+                "expected RESTORE to the version before, and .compact() instead"
+            )
+        return commit
+
+
+def day_of(file: StoredFile) -> dict[str, str | None]:
+    """The values of columns that the folder of a file gives."""
+    folder, _, _ = file.path.rpartition("/")
+    return {DAY: folder.partition("=")[2]} if folder else {}
+
+
+def stats(file: StoredFile) -> str:
+    """What Delta Lake is told of a file."""
+    return json.dumps({"numRecords": file.rows})

@@ -1,0 +1,345 @@
+"""How partials lie at rest: a row for each key, frame, run, with a state's fields as columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...aggregators.contract.operation import Operation
+from ...aggregators.errors import QueryError
+from ...aggregators.states.alike import zeros
+from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.fields import Plain
+from ...aggregators.states.large import fitting, one_array
+from ..columns.sorting import differs
+from ..columns.ticks import DAY, describe
+from ..frames.partials_view import is_column
+from ..frames.windows import Windows, WindowSpec
+from ..partials.merge import merge
+from ..partials.partials import Partials
+from ..plan.bind import bind
+from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
+from ..plan.window_inputs import window_input
+from ..streams.late_events import matched
+
+Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
+
+START, END, RUN = "frame_start", "frame_end", "run"
+"""The columns of stored partials between keys and states: a frame's bounds, and the run that brought the events."""
+
+EXPECTED = "expected windows that begin and end where stored frames do, or shorter frames"
+
+KEPT = ("first", "last", "rows")
+"""The window inputs that are stored beside the outputs, so that any windows over them have theirs."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of one table of stored partials.
+
+    ::
+
+        customer  frame_start          frame_end            run         n.count  spent.sum  ...
+        "a"       2026-11-26 07:00:00  2026-11-26 08:00:00  2026-11-26        2       25.0
+        "a"       2026-11-26 08:00:00  2026-11-26 09:00:00  2026-11-26        1        3.5
+
+    Parameters
+    ----------
+    plan
+        The query whose partials are stored: outputs over tumbling windows, each of which is a frame.
+    events_schema
+        The columns of the events that it is of, with the types that they come in.
+    since
+        The ticks from which on there are the outputs that were added later: files may lack these.
+    """
+
+    plan: Plan
+    events_schema: pa.Schema
+    since: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        events: pa.Schema,
+        *,
+        time: str,
+        by: Sequence[str],
+        ties: Sequence[str],
+        frame: WindowSpec,
+        outputs: Mapping[str, Operation],
+        null_time: str,
+        since: Mapping[str, int],
+    ) -> Layout:
+        """The layout for events of a schema; errors as :func:`bind` raises them."""
+        bound = bind(events, time=time, by=by, window=frame, outputs=outputs, ties=ties, null_time=null_time)
+        if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
+            raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour'")
+        inputs = {name: window_input(name) for name in KEPT}
+        keys = [bound.partials_schema.field(number) for number in range(len(by))]
+        states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
+        if taken := sorted({*by} & {START, END, RUN, *states.names[len(by) :]} - {FRAME, BATCH_RANK}):
+            raise QueryError(f"by= names {taken[0]!r}, the name of a column of stored partials; expected another")
+        own = pa.schema([events.field(name) for name in bound.columns])
+        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own, since)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The columns before those of states."""
+        return (*self.plan.by, START, END, RUN)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a file."""
+        plan = self.plan
+        keys = [plan.partials_schema.field(number).with_name(name) for number, name in enumerate(plan.by)]
+        planes = [field for field in plan.partials_schema if field.name not in (*plan.keys, FRAME, BATCH_RANK)]
+        bounds = [pa.field(name, plan.times.bound_type, False) for name in (START, END)]
+        own = [*bounds, pa.field(RUN, pa.string(), False)]
+        return pa.schema([*keys, *own, *planes])
+
+    def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
+        """What rows of a file should be, in words, as they are not; none where some columns are right."""
+        names = found.column_names
+        for each in in_parquet(schema):
+            if names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
+                return f"one {each.name} ({each.type})"
+        for name in self._never_null & {*schema.names}:
+            if found.column(name).null_count:
+                return f"a value in each of {name}"
+        if len(found) != rows:
+            return "as many rows"
+        if END in schema.names and (self.ends(found) <= self.starts(found)).any():
+            return f"each {END} after {START}"
+        return "an event in each" if len(schema) == len(self.schema) and (self.counts(found) < 1).any() else ""
+
+    @cached_property
+    def _never_null(self) -> set[str]:
+        """The columns of which each row has a value."""
+        numbers = [
+            columns
+            for name, fields in self.plan.state_columns.items()
+            for key, columns in fields.items()
+            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
+        ]
+        return {START, END, RUN, *(each for columns in numbers for each in columns)}
+
+    def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
+        """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""
+        table = partials.table
+        bounds = bounds or self.plan.axis.windows[0].frame_bounds(partials.frames)
+        assert bounds is not None
+        columns = dict(zip((START, END), map(self.plan.times.bounds, bounds), strict=True))
+        columns[RUN] = pa.array(np.full(len(table), run), pa.string())
+        columns |= dict(zip(self.plan.by, table.columns, strict=False))
+        schema = self.schema
+        return pa.table([columns[name] if name in columns else table.column(name) for name in schema.names], schema)
+
+    def starts(self, rows: pa.Table) -> Ints:
+        """The first tick of the frame of each row."""
+        return self._ticks(rows, START)
+
+    def ends(self, rows: pa.Table) -> Ints:
+        """The first tick after the frame of each row."""
+        return self._ticks(rows, END)
+
+    def counts(self, rows: pa.Table) -> Ints:
+        """The number of events of each row."""
+        (column,) = self.plan.state_columns[self.plan.input_state("rows")]["count"]
+        return cast(Ints, one_array(rows.column(column)).to_numpy())
+
+    def keys(self, rows: pa.Table) -> list[pa.Array]:
+        """The key columns."""
+        return [one_array(rows.column(name)) for name in self.plan.by]
+
+    def in_frame(self, rows: pa.Table, frames: pa.Table) -> Bools:
+        """Which rows have the key and the start of a frame of others."""
+        keys = [list(both) for both in zip(self.keys(rows), self.keys(frames), strict=True)]
+        return matched(keys, self.starts(rows), self.starts(frames))
+
+    def by_length(self, rows: pa.Table) -> Iterator[tuple[int, Partials]]:
+        """Rows as merged partials, those of frames of one length after another, by the ticks at which these start."""
+        starts, ends = self.starts(rows), self.ends(rows)
+        for length in np.unique(ends - starts).tolist():
+            mine = np.flatnonzero(ends - starts == length)
+            yield length, merge(self._in_frames(rows.take(pa.array(mine)), self.plan, starts[mine], starts[mine]))
+
+    def merged(self, rows: pa.Table, run: str) -> pa.Table:
+        """Rows with one for each key and frame."""
+        parts = (self.rows(each, run, (each.frames, each.frames + length)) for length, each in self.by_length(rows))
+        return pa.concat_tables([rows[:0], *parts])
+
+    def changed(self, rows: pa.Table, plan: Plan) -> tuple[list[pa.Array], Ints]:
+        """The keys of rows, as partials of a query have them, and the ticks at which their frames start."""
+        types = [plan.partials_schema.field(name).type for name in plan.keys]
+        return list(map(fitting, self.keys(rows), types)), self.starts(rows)
+
+    @property
+    def after(self) -> int:
+        """How many ticks after their start the first time in frames is: 1 where they are ``(start, end]``."""
+        return after_start(self.plan.axis.windows[0])
+
+    def word(self, tick: int) -> str:
+        """The first tick of a frame as its bound, in words."""
+        return self.plan.times.word(tick - self.after)
+
+    def is_bound(self, tick: int) -> bool:
+        """Whether a frame starts at a tick."""
+        before, after = self.plan.axis.frames(np.array([tick - 1, tick]), None)[0]
+        return bool(before != after)
+
+    def begin(self, tick: int) -> int:
+        """The start of the frame that a tick is in."""
+        bounds = self.plan.axis.windows[0].frame_bounds(self.plan.axis.frames(np.array([tick]), None)[0])
+        assert bounds is not None
+        return int(bounds[0][0])
+
+    def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
+        added = [self.plan.state_columns[name] for name in self.since if name in self.plan.outputs]
+        columns = [each for fields in added for planes in fields.values() for each in planes]
+        if not (missing := [name for name in columns if name in names and name not in rows.column_names]):
+            return rows
+        keys = [pa.nulls(len(rows), self.plan.partials_schema.field(name).type) for name in self.plan.keys]
+        none = Partials.without_events(self.plan, keys, np.zeros(len(rows), np.int64)).table
+        for name in missing:
+            rows = rows.append_column(self.schema.field(name), none.column(name))
+        return rows
+
+    def _ticks(self, rows: pa.Table, name: str) -> Ints:
+        return self.plan.times.ticks(one_array(rows.column(name)))
+
+    def days(self, rows: pa.Table) -> Ints | None:
+        """The day, since the epoch, on which the frame of each row starts; None where times are plain numbers."""
+        type = self.plan.times.bound_type
+        if pa.types.is_integer(type):
+            return None
+        starts = self.starts(rows)
+        return starts if pa.types.is_date(type) else starts // DAY
+
+    def columns(self, plan: Plan) -> list[str]:
+        """The columns that :meth:`partials` reads, in their order."""
+        needed = {*self.plan.by, START, END, *self._stored(plan).values()}
+        return [name for name in self.schema.names if name in needed]
+
+    def partials(self, rows: pa.Table, plan: Plan, together: Together | None = None) -> Partials:
+        """Rows of a table as partials of a query over the same events, in the frames of its windows.
+
+        Parameters
+        ----------
+        rows
+            With the :meth:`columns` at least.
+        plan
+            The query.
+        together
+            Has frames that are no shorter than the windows that are wanted need; see :meth:`Asked.together`.
+
+        Raises
+        ------
+        QueryError
+            If a stored frame is not inside one frame of the query.
+        """
+        starts, ends = self._ticks(rows, START), self._ticks(rows, END)
+        runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
+        frames, inside = frames_of(plan, starts[runs], ends[runs])
+        if together is not None and (found := together(starts[runs])) is not None:
+            frames, inside = plan.axis.frames(found[0], None)[0], found[1]
+        lengths = np.diff(runs, append=len(starts))
+        frames, inside = np.repeat(frames, lengths), None if inside is None else np.repeat(inside, lengths)
+        partials = self._in_frames(rows, plan, frames, starts)
+        if inside is not None and not inside.all():
+            return Partials(plan, partials.table.filter(pa.array(inside)))
+        return partials
+
+    def _in_frames(self, rows: pa.Table, plan: Plan, frames: Ints, starts: Ints) -> Partials:
+        """Rows as partials of a query in frames of its own."""
+        own = {column: rows.column(name) for column, name in zip(plan.keys, self.plan.by, strict=True)}
+        # Those of one frame are combined in the order of their times, as events are.
+        own |= {FRAME: pa.array(frames), BATCH_RANK: pa.array(starts if plan.ordered else zeros(len(starts)))}
+        own |= {column: rows.column(name) for column, name in self._stored(plan).items()}
+        own |= {column: pa.array(starts) for column in plan.partials_schema.names if column not in own}
+        schema = plan.partials_schema
+        table = pa.Table.from_arrays([fitting(own[each.name], each.type) for each in schema], schema=schema)
+        return Partials(plan, table)
+
+    def _stored(self, plan: Plan) -> dict[str, str]:
+        """The column of a table that is each of a query's planes, but for first ticks where any of a frame will do."""
+        stored = self.plan
+        named = {
+            (name, key, plane): column
+            for name, fields in stored.state_columns.items()
+            for key, columns in fields.items()
+            for plane, column in zip(stored.states[name].fields[key].planes, columns, strict=True)
+        }
+        found = {}
+        any_will_do = tuple(plan.window_inputs) != KEPT and not any(
+            "first" in each.window_inputs for each in plan.axis.windows
+        )
+        for name, fields in plan.state_columns.items():
+            of = self._state_of(plan, name)
+            if any_will_do and of == stored.input_state("first"):
+                continue
+            for key, columns in fields.items():
+                for plane, column in zip(plan.states[name].fields[key].planes, columns, strict=True):
+                    found[column] = named[of, key, plane]
+        return found
+
+    def _state_of(self, plan: Plan, name: str) -> str:
+        """The name among the stored states of a state of a query."""
+        for own in plan.window_inputs:
+            if plan.input_state(own) == name:
+                if own not in KEPT:
+                    raise QueryError(
+                        "min_samples= asks for the number of samples of each output, which stored partials lack; "
+                        "expected ff.Count() among the outputs, and the windows without it"
+                    )
+                return self.plan.input_state(own)
+        return name
+
+
+@lru_cache
+def in_parquet(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file that a table of some columns is written to: some types have other names there."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), sink)
+    return pq.read_schema(pa.BufferReader(sink.getvalue()))
+
+
+def after_start(windows: Windows) -> int:
+    """How many ticks after its start the first time in a window is."""
+    return int(getattr(windows, "closed", "left") in ("right", "neither"))
+
+
+def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:
+    """The frame of a query that each stored frame is in, and which are in any window (None: all).
+
+    Raises
+    ------
+    QueryError
+        If a stored frame is not in one frame of the query.
+    """
+    if plan.in_rows:
+        raise QueryError(f"{plan.axis.windows[0].named} are of single events, and partials of frames; {EXPECTED}")
+    frames, inside = plan.axis.frames(starts, None)
+    cut = np.flatnonzero(frames != plan.axis.frames(ends - 1, None)[0])
+    if len(cut):
+        begin, end = (plan.times.word(int(each[cut[0]])) for each in (starts, ends))
+        raise QueryError(
+            f"{plan.axis.windows[0].named} cut the stored frame from {begin} to {end} in two; {EXPECTED}{wanted(plan)}"
+        )
+    return frames, inside
+
+
+def wanted(plan: Plan) -> str:
+    """Which frames windows can be put together from, in words; none where their frames are not at constant steps."""
+    steps = [each.numberings for each in plan.axis.windows]
+    if any(each is None for each in steps):
+        return ""
+    numbers = [number for each in steps for of in each or () for number in (of.origin % of.width, of.width, of.first)]
+    return f", here such as of {describe(math.gcd(*numbers), plan.times.type)}"

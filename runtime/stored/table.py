@@ -1,0 +1,402 @@
+"""A table of stored partials: runs are added to it, rows read from it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import itertools
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
+
+from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.categories import Categories
+from ...aggregators.states.large import is_text, one_array
+from ..columns.field_types import CATEGORIES
+from ..columns.key_codes import key_codes
+from ..partials.merge import merge
+from ..partials.partials import Partials
+from ..plan.plan import Plan, fingerprint
+from ..results.finish import Wanted
+from ..sources.files import Files, one_line
+from ..streams.late_events import matched
+from ..threads import at_once
+from .asked import Asked, view_of
+from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
+from .delta import DeltaCommits, is_delta
+from .layout import END, START, Layout, in_parquet
+
+
+@dataclass(frozen=True)
+class Table:
+    """Stored partials under a path.
+
+    Parameters
+    ----------
+    commits
+        Its manifests.
+    """
+
+    commits: Commits
+
+    @classmethod
+    def at(cls, path: str, format: str | None = None) -> Table:
+        """The table at a path or address, there or not, in a format of :data:`FORMATS`; None: in that of what is there.
+
+        Raises
+        ------
+        EngineError
+            If a table of the other format is there.
+        """
+        system, (place,) = Files((path,)).places
+        delta = is_delta(system, place)
+        if format is not None and delta != (format == "delta") and (delta or Commits(system, place).latest().number):
+            there = FORMATS[delta]
+            raise EngineError(
+                f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
+            )
+        if delta or format == "delta":
+            return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
+        return cls(Commits(system, place))
+
+    def append(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Run:
+        """Add the partials of a run; see :meth:`commit`."""
+        return self.commit(layout, list(self.write(layout, merged, run, within)), run, within)
+
+    def commit(self, layout: Layout, written: Sequence[Written], run: str, within: Span | None = None) -> Run:
+        """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
+
+        Parameters
+        ----------
+        within
+            The frames that they are instead of: between two ticks. None: they are added.
+
+        Raises
+        ------
+        EngineError
+            If the table is of another query, or of events of other types.
+        QueryError
+            If the order of events counts, and the run has events of frames that are there.
+        """
+        files = tuple(file for file, _ in written)
+        events = sum(count for _, count in written)
+
+        def added(before: Commit, more: list[StoredFile]) -> Commit:
+            if before.has(run):
+                return before
+            more += files
+            said = about(layout) if files or not before.number else before.about
+            there = before.files if within is None else self._outside(layout, before, files, run, within, more)
+            if layout.plan.ordered:
+                self._require_new_frames(layout, there, files)
+            since = before.since if within is None else reaching(before.since, within)
+            runs = (*before.runs, run_of(run, events, files))
+            return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
+
+        after = self.change(layout if files else None, added)
+        (found,) = (each for each in after.runs if each.run == run)
+        return found
+
+    def change(self, layout: Layout | None, make: Callable[[Commit, list[StoredFile]], Commit]) -> Commit:
+        """Commit a change as a whole: what ``make`` gives for the last commit, and for a list of the files it writes.
+
+        Those that are not in the commit in the end go. EngineError where the table is of another query than a layout.
+        """
+        written: list[StoredFile] = []
+
+        def made(before: Commit) -> Commit:
+            if layout is not None:
+                check_fits(before, layout)
+            return make(before, written)
+
+        after = self.commits.change(made)
+        for each in {*written} - {*after.files}:
+            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+        return after
+
+    def rewritten(
+        self,
+        layout: Layout,
+        files: Iterable[StoredFile],
+        kept: Callable[[pa.Table], Bools],
+        written: list[StoredFile],
+    ) -> list[StoredFile]:
+        """Files with the rows that are kept: those that lose any are written anew, and put into a list."""
+        found = []
+        for each in files:
+            rows = self.read(layout, [each])
+            mask = kept(rows)
+            if mask.all():
+                found.append(each)
+                continue
+            left = rows.filter(pa.array(mask))
+            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, each.marks)]
+            written += new
+            found += new
+        return found
+
+    def _outside(
+        self,
+        layout: Layout,
+        before: Commit,
+        new: Sequence[StoredFile],
+        run: str,
+        within: Span,
+        written: list[StoredFile],
+    ) -> tuple[StoredFile, ...]:
+        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
+        first, until = within
+
+        def kept(rows: pa.Table) -> Bools:
+            starts, ends = layout.starts(rows), layout.ends(rows)
+            for tick in within:
+                cut = np.flatnonzero((starts < tick) & (ends > tick))
+                if len(cut):
+                    begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
+                    raise QueryError(
+                        f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                    )
+            return (starts < first) | (starts >= until)
+
+        touched = [each for each in before.files if each.first < until and each.end > first]
+        there = [each for each in before.files if each not in touched]
+        gone = self.read(layout, [each for each in touched if not each.marks])
+        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, self.read(layout, new))))
+        marks = self.marked(layout, gone, run, written)
+        return (*there, *self.rewritten(layout, touched, kept, written), *marks)
+
+    def marked(self, layout: Layout, gone: pa.Table, run: str, written: list[StoredFile]) -> list[StoredFile]:
+        """Files that say that a run has changed the frames of rows that are gone."""
+        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), marks=True)]
+        written += marks
+        return marks
+
+    def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
+        """QueryError where files have a key and a frame within one that others have."""
+        first, last = min((each.first for each in new), default=0), max((each.end for each in new), default=0)
+        columns = [*layout.plan.by, START, END]
+        some = [each for each in there if each.first < last and each.end > first and not each.marks]
+        own, other = self.read(layout, new, columns), self.read(layout, some, columns)
+        keys = [pa.concat_arrays(both) for both in zip(layout.keys(own), layout.keys(other), strict=True)]
+        codes = key_codes(keys, len(own) + len(other), ordered=False)[0]
+        starts, ends = (np.concatenate([of(own), of(other)]) for of in (layout.starts, layout.ends))
+        order = np.lexsort([starts, codes])
+        # Frames of a key are one inside the other, or apart.
+        both = np.flatnonzero((np.diff(codes[order]) == 0) & (starts[order][1:] < ends[order][:-1]))
+        if len(both):
+            ordered = next((name for name, each in layout.plan.outputs.items() if not each.commutative), "ties=")
+            raise QueryError(
+                f"the run has events of {len(both)} frames that are there, the first from "
+                f"{layout.word(int(starts[order][both[0]]))} on, and the order of events counts for "
+                f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
+            )
+
+    def write(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Iterator[Written]:
+        """Write merged partials, those between two ticks, as files of a day each, which are not in the table yet."""
+        rows = layout.rows(merged, run)
+        if within is not None:
+            starts = layout.starts(rows)
+            rows = rows.filter(pa.array((starts >= within[0]) & (starts < within[1])))
+        yield from self.write_rows(layout, rows, (run,))
+
+    def write_rows(
+        self,
+        layout: Layout,
+        rows: pa.Table,
+        runs: tuple[str, ...],
+        merged: tuple[str, ...] = (),
+        marks: bool = False,
+    ) -> Iterator[Written]:
+        """Write rows as files of a day each."""
+        if not len(rows):
+            return
+        coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
+        days, starts, ends, counts = layout.days(rows), layout.starts(rows), layout.ends(rows), layout.counts(rows)
+        for day in [None] if days is None else np.unique(days).tolist():
+            mine = slice(None) if day is None else np.flatnonzero(days == day)
+            some = rows if day is None else rows.take(pa.array(mine))
+            folder = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
+            path = f"{MARKS if marks else ''}{folder}{uuid.uuid4().hex}.parquet"
+            place = f"{self.commits.path}/{path}"
+            self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
+            pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
+            size = self.commits.system.get_file_info(place).size
+            (first, last), end = edges(starts[mine]), int(ends[mine].max())
+            file = StoredFile(path, runs, len(some), size, int(first), int(last), end, merged, marks)
+            yield file, int(counts[mine].sum())
+
+    def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of files; EngineError where they are not what the table says."""
+        names = layout.schema.names if columns is None else list(columns)
+        schema = pa.schema([layout.schema.field(name) for name in names])
+        return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
+
+    def partials(
+        self,
+        layout: Layout,
+        files: Sequence[StoredFile],
+        plan: Plan,
+        asked: Asked | None = None,
+        keys: pa.Table | None = None,
+    ) -> Partials:
+        """The rows of files as merged partials of a query, of all keys or some; see :meth:`Layout.partials`."""
+        columns = layout.columns(plan)
+        schema = pa.schema([layout.schema.field(name) for name in columns])
+        firsts = np.array([each.first for each in files], np.int64)
+        together = None if asked is None else partial(asked.together, firsts)
+
+        def merged(part: Sequence[StoredFile]) -> Partials:
+            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each, keys) for each in part)])
+            return merge(layout.partials(rows.combine_chunks(), plan, together)).unmerged()
+
+        # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
+        parts = [files] if plan.ordered or not plan.only_library_code else in_parts(files, PART_ROWS)
+        return merge([Partials.none(plan), *at_once(merged, parts)])
+
+    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
+        """The columns of a schema of a file, of all keys or some; EngineError where the table says otherwise."""
+        place, names = f"{self.commits.path}/{file.path}", schema.names
+        try:
+            opened = pq.ParquetFile(place, filesystem=self.commits.system)
+            known = set(opened.schema_arrow.names)
+            there = [name for name in names if name in known]
+            groups = range(opened.num_row_groups) if keys is None else groups_of(opened.metadata, keys)
+            found = opened.read_row_groups(groups, columns=there, use_threads=False)
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
+        found = layout.completed(found, names)
+        rows = opened.metadata.num_rows
+        if wrong := layout.wrong(found, schema, len(found) + file.rows - rows):
+            kinds = ", ".join(f"{field.name} ({field.type})" for field in found.schema)
+            raise EngineError(
+                f"the stored partials {place!r} are {rows} rows of {kinds}; expected {file.rows} rows with {wrong}"
+            )
+        found = found.select(names).cast(schema)
+        if keys is None or not len(found):
+            return found
+        pairs = [[one_array(of.column(name)) for of in (found, keys)] for name in keys.column_names]
+        return found.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (found, keys)))))
+
+    def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
+        """The files with rows that wanted windows may take in: all, where windows are not numbered along the time."""
+        if not files:
+            return []
+        some = np.zeros(len(files), bool)
+        first, last = (np.array([getattr(each, name) for each in files]) for name in ("first", "last"))
+        for windows in plan.axis.windows:
+            numbers = wanted.numbers(windows)
+            begin, end = (windows.window_ids(view_of(windows, ticks)) for ticks in (first, last))
+            if numbers is None or begin is None or end is None:
+                return list(files)
+            some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
+        return [each for each, kept in zip(files, some, strict=True) if kept]
+
+
+def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
+    """What a run has brought, as of now."""
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    return Run(run, events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
+
+
+def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
+    """From when on there are outputs, once frames between two ticks have been replaced by some that have them all."""
+    first, until = within
+    return {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
+
+
+def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
+    """Files in parts of about so many rows, in their order."""
+    before = itertools.accumulate((each.rows for each in files), initial=0)
+    return [
+        [file for _, file in part]
+        for _, part in itertools.groupby(zip(before, files, strict=False), lambda pair: pair[0] // rows)
+    ]
+
+
+def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
+    """The row groups that may have rows of some keys, by the bounds of the first key column."""
+    name, found = keys.column_names[0], list(range(metadata.num_row_groups))
+    place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name)
+    wanted = keys.column(0)
+    if len(found) < 2 or not len(keys) or wanted.null_count:
+        return found
+    least, greatest = pc.min_max(wanted).as_py().values()
+    bounds = [metadata.row_group(at).column(place).statistics for at in found]
+    return [
+        at
+        for at, each in zip(found, bounds, strict=True)
+        if each is None or not each.has_min_max or (each.min <= greatest and least <= each.max)
+    ]
+
+
+Written = tuple[StoredFile, int]
+"""A file, and the number of the events that it has."""
+
+Span = tuple[int, int]
+"""The first tick of some frames, and the first one after them."""
+
+FORMATS = ("parquet", "delta")
+"""Plain Parquet files with manifests of ours, and Delta Lake."""
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+FORMAT: dict[str, Any] = {"compression": "lz4"}
+"""How files are written: a small column of a small file takes half the time to read that it takes with zstd."""
+
+PART_ROWS = 1 << 17
+"""Rows of partials that a thread merges at a time."""
+
+ROW_GROUP = 1 << 16
+"""Rows of partials that are read together at least."""
+
+
+def edges(starts: Ints) -> tuple[Any, Any]:
+    """The least and the greatest."""
+    return starts.min(), starts.max()
+
+
+def about(layout: Layout) -> dict[str, Any]:
+    """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
+    schemas = {"schema": layout.events_schema, "rows": in_parquet(layout.schema)}
+    return {"version": VERSION, "query": query_of(layout)} | {
+        name: base64.b64encode(each.serialize().to_pybytes()).decode() for name, each in schemas.items()
+    }
+
+
+def query_of(layout: Layout) -> dict[str, Any]:
+    """What is stored, as text; with the categories that codes are of."""
+    types = {field.name: field.type for field in layout.plan.events_schema}
+    coded = {name: type.values.to_pylist() for name, type in types.items() if isinstance(type, Categories)}
+    ties = list(layout.plan.ties)
+    return fingerprint(layout.plan) | ({"ties": ties} if ties else {}) | ({"categories": coded} if coded else {})
+
+
+def known(events: pa.Schema, commit: Commit) -> pa.Schema:
+    """The schema of events, with the categories that a table knows where there is no event to have any."""
+    if not commit.number:
+        return events
+    there = commit.schema("schema")
+    for at, field in enumerate(events):
+        given, own = (field.metadata or {}).get(CATEGORIES), there.get_field_index(field.name)
+        if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):
+            events = events.set(at, there.field(own))
+    return events
+
+
+def check_fits(commit: Commit, layout: Layout) -> None:
+    """EngineError where a table has the partials of another query, or of events of other types."""
+    if not commit.filled:
+        return
+    there, asked = commit.about["query"], query_of(layout)
+    other = [name for name in {**asked, **there} if there.get(name) != asked.get(name)]
+    if other:
+        differs = "; ".join(f"{name} {there.get(name)!r} became {asked.get(name)!r}" for name in other)
+        raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")

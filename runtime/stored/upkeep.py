@@ -1,0 +1,146 @@
+"""What keeps a stored table small: runs are merged, frames made longer, old ones taken away."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from ...aggregators.durations import Duration, length_of
+from ...aggregators.states.arrays import Bools
+from ..columns.ticks import TimeColumn
+from ..partials.merge import merge
+from .commits import MARKS, Commit, StoredFile
+from .layout import Layout
+from .table import Table, about, check_fits
+
+MERGED = ""
+"""The run in rows that are of several."""
+
+
+def compact(table: Table, layout: Layout) -> None:
+    """Merge the files of each day into one, in which a key and frame has one row."""
+
+    def compacted(before: Commit, written: list[StoredFile]) -> Commit:
+        days = by_day(before.files)
+        if all(len(each) == 1 and not each[0].marks for each in days):
+            return before
+        files: list[StoredFile] = []
+        for some in days:
+            files += some if len(some) == 1 and not some[0].marks else one_file(table, layout, some, written)
+        return replace(before, files=tuple(files))
+
+    table.change(layout, compacted)
+
+
+def one_file(
+    table: Table, layout: Layout, files: Sequence[StoredFile], written: list[StoredFile]
+) -> Iterator[StoredFile]:
+    """Files of a day as one; it keeps the name of a run that they are all of."""
+    runs, named = names(files), not any(each.merged or each.marks for each in files)
+    rows = table.read(layout, [each for each in files if not each.marks])
+    one = named and len(runs) == 1
+    merged = layout.merged(rows, runs[0] if one else MERGED)
+    for file, _ in table.write_rows(layout, merged, runs if one else (), () if one else runs):
+        written.append(file)
+        yield file
+
+
+def names(files: Iterable[StoredFile]) -> tuple[str, ...]:
+    """The runs whose rows are in files, with their names or without."""
+    return tuple(dict.fromkeys(run for each in files for run in (*each.merged, *each.runs)))
+
+
+def by_day(files: Iterable[StoredFile]) -> list[list[StoredFile]]:
+    """Files by the folders that they are in."""
+    ordered = sorted(files, key=folder)
+    return [list(some) for _, some in itertools.groupby(ordered, folder)]
+
+
+def folder(file: StoredFile) -> str:
+    """The folder of a file, that of its day."""
+    return file.path.removeprefix(MARKS).rpartition("/")[0]
+
+
+def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> None:
+    """Merge frames that end long enough before the last one to longer ones; QueryError where these cut any."""
+
+    def coarsened(before: Commit, written: list[StoredFile]) -> Commit:
+        if (end := before.end) is None:
+            return before
+        bound = coarse.begin(back(layout.plan.times, end, older))
+        files, old, touched = [], [], []
+        for each in before.files:
+            rows = None if each.marks or each.first >= bound else table.read(layout, [each])
+            if rows is None or not (mine := finer(layout, coarse, rows, bound)).any():
+                files.append(each)
+                continue
+            touched.append(each)
+            old.append(rows.filter(pa.array(mine)))
+            left = rows.filter(pa.array(~mine))
+            written += [file for file, _ in table.write_rows(layout, left, each.runs, each.merged)]
+        if not old:
+            return before
+        longer = coarse.rows(merge(layout.partials(pa.concat_tables(old), coarse.plan)), MERGED)
+        written += [file for file, _ in table.write_rows(layout, longer, (), names(touched))]
+        return replace(before, files=(*files, *written))
+
+    table.change(layout, coarsened)
+
+
+def finer(layout: Layout, coarse: Layout, rows: pa.Table, bound: int) -> Bools:
+    """Which rows end by a tick, in frames shorter than others."""
+    starts, ends = layout.starts(rows), layout.ends(rows)
+    bounds = coarse.plan.axis.windows[0].frame_bounds(coarse.plan.axis.frames(starts, None)[0])
+    assert bounds is not None
+    mine: Bools = (ends <= bound) & (ends - starts < bounds[1] - bounds[0])
+    return mine
+
+
+def expire(table: Table, layout: Layout, older: Duration) -> None:
+    """Take away the frames that end long enough before the last one."""
+
+    def expired(before: Commit, written: list[StoredFile]) -> Commit:
+        if (end := before.end) is None:
+            return before
+        bound = layout.begin(back(layout.plan.times, end, older))
+        bound = bound if before.expired is None else max(bound, before.expired)
+        old = [each for each in before.files if each.first < bound]
+        some = [each for each in old if each.end > bound]
+        files = [each for each in before.files if each not in old]
+        files += table.rewritten(layout, some, lambda rows: layout.ends(rows) > bound, written)
+        if not old and before.expired is not None:
+            return before
+        return replace(before, files=tuple(files), expired=bound)
+
+    table.change(layout, expired)
+
+
+def add_output(table: Table, layout: Layout, more: Layout, names: Sequence[str]) -> None:
+    """Change a table to be of more outputs, from the end of its last frame on."""
+
+    def added(before: Commit, _: list[StoredFile]) -> Commit:
+        check_fits(before, layout)
+        since = before.since if before.end is None else {**before.since, **dict.fromkeys(names, before.end)}
+        return replace(before, about=about(more), since=since)
+
+    table.change(None, added)
+
+
+def back(times: TimeColumn, end: int, older: Duration) -> int:
+    """The tick that is some time before another one, or before now where that is yet to come."""
+    if pa.types.is_integer(times.type):
+        return end - times.length(older, "older")
+    date = pa.types.is_date(times.type)
+    now = datetime.datetime.now(datetime.UTC).timestamp()
+    last = min(end, int(now // 86_400) if date else int(now * 1_000_000))
+    months = length_of(older, "older").months if isinstance(older, str) else 0
+    if not months:
+        return last - times.length(older, "older")
+    ticks = np.array([last]).view("datetime64[D]" if date else "datetime64[us]")
+    month = ticks.astype("datetime64[M]")
+    return int(((month - months).astype(ticks.dtype) + (ticks - month.astype(ticks.dtype))).view(np.int64)[0])

@@ -1,0 +1,1 @@
+"""Partials at rest on Spark: read by tasks, written by tasks."""

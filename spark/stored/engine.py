@@ -1,0 +1,114 @@
+"""Stored partials on Spark: runs of events that tasks write, results of windows over them as a DataFrame."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
+from ...runtime.plan.plan import Plan
+from ...runtime.stored.asked import Asked
+from ...runtime.stored.commits import Run, StoredFile, file_of
+from ...runtime.stored.layout import Layout
+from ...runtime.stored.table import Span, Table, in_parts
+from ..convert.names import check_result
+from ..convert.types import output_schema, to_spark
+from ..engine import driver, tasks
+from ..engine.decision import decide
+from ..engine.engine import DataFrameEngine
+from ..engine.source import PartialsSource
+from ..engine.tasks import Job
+from ..options import Options
+from ..session.errors import reraise, stopped_named
+from ..session.staging import stage
+from .stored_source import TASK_ROWS, StoredRows, StoredSource
+
+DRIVER_PARTIALS = Options.max_driver_partials
+"""The most partials that the driver writes."""
+
+WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("events", t.LongType())])
+"""What a task has written."""
+
+
+def results(
+    spark: SparkSession, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None
+) -> DataFrame:
+    """The results of a plan over the rows of some files, sorted by key and window."""
+    with stopped_named():
+        check_result(spark, plan)
+        decision = decide(plan, Options())
+        job = job_of(plan)
+        job = replace(job, blocks=decision.blocks if asked is None else None, wanted=asked).trusting()
+        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files, TASK_ROWS), asked))
+        with reraise(spark, lambda: spark.range(0).toDF(plan.time), plan):
+            return driver.run(spark, source, job, replace(decision, sort=None))
+
+
+def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, within: Span | None = None) -> Run:
+    """Add the partials of events to a table as a run: from the driver where they are few, else tasks write them.
+
+    With ``within`` they are instead of the frames between two ticks.
+    """
+    df = engine.df
+    with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
+        job = job_of(layout.plan).trusting()
+        source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
+        try:
+            partials = driver.collected(source, decision)
+            if partials is not None:
+                return table.append(layout, partials, run, within)
+        finally:
+            source.release(None)
+        source, _ = engine.partials(job, Options(accumulate="python"))
+        try:
+            written = written_by_tasks(source, job, table, layout, run, within)
+            return table.commit(layout, written, run, within)
+        finally:
+            source.release(None)
+
+
+def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:
+    """The merged partials of events, on the driver."""
+    df = engine.df
+    with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
+        source, decision = engine.partials(job_of(layout.plan).trusting(), Options(combine="driver"))
+        try:
+            found = driver.collected(source, decision)
+            return merge([Partials.none(layout.plan), *([] if found is None else [found])])
+        finally:
+            source.release(None)
+
+
+def written_by_tasks(
+    source: PartialsSource, job: Job, table: Table, layout: Layout, run: str, within: Span | None
+) -> list[tuple[StoredFile, int]]:
+    """Write partials in tasks, each those of some keys."""
+    rows, codec = source.distribute(), job.codec
+    keys = [f.col(name) for name in codec.key_names]
+    df = rows.df.repartition(*keys) if keys else rows.df.repartition(1)
+    df = df.sortWithinPartitions(*keys, *(rows.order or ()))
+    files = stage(df, write, job, table, layout, run, within, schema=WRITTEN).toArrow().to_pylist()
+    return [(file_of(json.loads(each["file"])), each["events"]) for each in files]
+
+
+def write(
+    job: Job, table: Table, layout: Layout, run: str, within: Span | None, rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Partials sorted by key, frame and batch to files; gives what has been written."""
+    for partials in tasks.merged(job, rows):
+        written = list(table.write(layout, partials, run, within))
+        files = [json.dumps(asdict(file)) for file, _ in written]
+        yield pa.RecordBatch.from_arrays([pa.array(files), pa.array([events for _, events in written])], WRITTEN.names)
+
+
+def job_of(plan: Plan) -> Job:
+    """What tasks need of a plan."""
+    keys = [to_spark(plan.result_schema.field(name).type) for name in plan.result_keys]
+    return Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None]))

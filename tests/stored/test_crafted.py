@@ -1,0 +1,250 @@
+"""A table that somebody else has made or changed is refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+from ..support.toys import Longest
+
+OUTPUTS = {"n": ff.Count(), "s": ff.Sum("x"), "all": ff.CollectList("x")}
+
+
+def at(path: Path, **outputs: Any) -> ff.StoredPartials:
+    return ff.partials(path, time="t", by="k", frame=60, **(outputs or OUTPUTS))
+
+
+def made(path: Path) -> None:
+    at(path).append(pa.table({"t": [0, 70], "k": ["a", "b"], "x": [1, 2]}), run="1")
+
+
+def manifest(path: Path) -> Path:
+    (found,) = (path / "_framefold").glob("*.json")
+    return found
+
+
+def only_file(path: Path) -> Path:
+    (found,) = path.rglob("*.parquet")
+    return found
+
+
+def windows(path: Path) -> Any:
+    return at(path).window(ff.tumbling(60)).aggregate()
+
+
+def all_columns(path: Path) -> None:
+    """What windows read, then what is written anew."""
+    windows(path)
+    at(path).forget(["z"])
+
+
+def changed(*keys: Any, to: Any) -> Callable[[dict[str, Any]], None]:
+    """A manifest with another value at a place."""
+
+    def change(found: Any) -> None:
+        for key in keys[:-1]:
+            found = found[key]
+        found[keys[-1]] = to
+
+    return change
+
+
+def without(*keys: Any) -> Callable[[dict[str, Any]], None]:
+    def change(found: Any) -> None:
+        for key in keys[:-1]:
+            found = found[key]
+        del found[keys[-1]]
+
+    return change
+
+
+NONE_OF_OURS = r"the manifest '.*' is none of framefold's: .*; expected one that ff.partials has written"
+SCHEMA = r"the stored partials say nothing of their events: .*"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            changed("about", "version", to=99),
+            r"have version 99, and this framefold knows up to 1; expected the release",
+        ),
+        (changed("about", "version", to="1"), NONE_OF_OURS),
+        (changed("about", "version", to=True), NONE_OF_OURS),
+        (changed("about", "version", to=0), NONE_OF_OURS),
+        (changed("about", to=[]), NONE_OF_OURS),
+        (changed("about", "query", to=[1]), NONE_OF_OURS),
+        (changed("about", "schema", to=7), NONE_OF_OURS),
+        (changed("about", "schema", to="?"), SCHEMA),
+        (changed("about", "schema", to="QUJD"), SCHEMA),
+        (changed("number", to=2), NONE_OF_OURS),
+        (changed("files", 0, "path", to="../other.parquet"), NONE_OF_OURS),
+        (changed("files", 0, "path", to="/etc/passwd"), NONE_OF_OURS),
+        (changed("files", 0, "path", to="day=2026-01-01/../../x.parquet"), NONE_OF_OURS),
+        (changed("files", 0, "path", to="x.parquet\n"), NONE_OF_OURS),
+        (changed("files", 0, "path", to=["x.parquet"]), NONE_OF_OURS),
+        (changed("files", 0, "rows", to="2"), NONE_OF_OURS),
+        (changed("files", 0, "rows", to=2.0), NONE_OF_OURS),
+        (changed("files", 0, "first", to=True), NONE_OF_OURS),
+        (changed("files", 0, "first", to=1 << 70), NONE_OF_OURS),
+        (changed("files", 0, "merged", to=[3]), NONE_OF_OURS),
+        (changed("files", 0, "marks", to="no"), NONE_OF_OURS),
+        (changed("files", 0, "more", to=1), NONE_OF_OURS),
+        (changed("files", 0, to="x"), NONE_OF_OURS),
+        (changed("files", to={}), NONE_OF_OURS),
+        (changed("runs", 0, "written", to=5), NONE_OF_OURS),
+        (changed("runs", 0, "written", to="yesterday"), NONE_OF_OURS),
+        (changed("runs", to=None), NONE_OF_OURS),
+        (changed("since", to={"n": "x"}), NONE_OF_OURS),
+        (changed("since", to=[]), NONE_OF_OURS),
+        (changed("expired", to="x"), NONE_OF_OURS),
+        (without("about"), NONE_OF_OURS),
+        (without("about", "query"), NONE_OF_OURS),
+        (without("files", 0, "rows"), NONE_OF_OURS),
+        (without("files"), NONE_OF_OURS),
+        (
+            changed("about", "query", "outputs", to={"n": "Max('x')"}),
+            r"are of another query: outputs .*; expected the same",
+        ),
+        (changed("about", "query", "states", to=None), r"are of another query: states .*; expected the same"),
+        (changed("about", "query", to={}), r"are of another query: .*; expected the same"),
+        (changed("files", 0, "rows", to=7), r"are 2 rows of .*; expected 7 rows"),
+        (changed("files", 0, "path", to="gone.parquet"), r"the stored partials '.*gone.parquet' cannot be read: "),
+    ],
+)
+def test_manifest(change: Callable[[Any], None], said: str, tmp_path: Path) -> None:
+    made(tmp_path)
+    found = json.loads(manifest(tmp_path).read_bytes())
+    change(found)
+    manifest(tmp_path).write_text(json.dumps(found))
+    with pytest.raises(ff.EngineError, match=said):
+        windows(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"about": NaN}'])
+def test_json_that_is_broken(text: bytes, tmp_path: Path) -> None:
+    made(tmp_path)
+    manifest(tmp_path).write_bytes(text)
+    with pytest.raises(ff.EngineError, match=r"the manifest '.*' (cannot be read|is none of framefold's): "):
+        windows(tmp_path)
+
+
+def other_type(table: pa.Table, name: str, type: pa.DataType) -> pa.Table:
+    at = table.column_names.index(name)
+    return table.set_column(at, name, table.column(name).cast(type))
+
+
+def nulls(table: pa.Table, name: str) -> pa.Table:
+    at = table.column_names.index(name)
+    column = table.column(name)
+    return table.set_column(at, name, pc.if_else(pa.array([True, False]), pa.scalar(None, column.type), column))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: other_type(table, "n.count", pa.string()),
+        lambda table: other_type(table, "n.count", pa.int32()),
+        lambda table: other_type(table, "frame_start", pa.float64()),
+        lambda table: other_type(table, "k", pa.binary()),
+        lambda table: table.drop_columns(["n.count"]),
+        lambda table: table.append_column("n.count", table["n.count"]),
+        lambda table: table[:1],
+        lambda table: nulls(table, "frame_start"),
+        lambda table: nulls(table, "frame_end"),
+        lambda table: nulls(table, "run"),
+        lambda table: nulls(table, "#rows.count"),
+        lambda table: nulls(table, "n.count"),
+        lambda table: table.set_column(table.column_names.index("frame_end"), "frame_end", table["frame_start"]),
+        lambda table: table.set_column(table.column_names.index("#rows.count"), "#rows.count", pa.array([-1, 0])),
+    ],
+)
+def test_rows(change: Callable[[pa.Table], pa.Table], tmp_path: Path) -> None:
+    made(tmp_path)
+    path = only_file(tmp_path)
+    pq.write_table(change(pq.read_table(path, partitioning=None)), path)
+    with pytest.raises(ff.EngineError, match=r"the stored partials '.*parquet' .*expected 2 rows"):
+        all_columns(tmp_path)
+
+
+@pytest.mark.parametrize("bytes", [b"", b"PAR1", b"PAR1" + b"\0" * 100 + b"PAR1", pickle.dumps({"a": 1})])
+def test_file_that_is_no_parquet(bytes: bytes, tmp_path: Path) -> None:
+    made(tmp_path)
+    only_file(tmp_path).write_bytes(bytes)
+    with pytest.raises(ff.EngineError, match=r"the stored partials '.*' cannot be read: "):
+        windows(tmp_path)
+
+
+class Opens:
+    """Makes a file where it is read as a pickle."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return open, (self.path, "w")
+
+
+def test_pickles_are_read_where_they_are_trusted(tmp_path: Path) -> None:
+    outputs = {"longest": Longest("x")}
+    table, mark = tmp_path / "table", tmp_path / "mark"
+    events = pa.table({"t": [0, 70], "k": ["a", "b"], "x": ["one", "three"]})
+    at(table, **outputs).append(events, run="1")
+    said = r"the states of 'longest' are Python objects, kept as pickles, .*; expected ff.partials\(..., trust=True\)"
+    bad = pq.read_table(path := only_file(table), partitioning=None)
+    place = next(at for at, name in enumerate(bad.column_names) if name.startswith("longest."))
+    evil = pa.array([pickle.dumps(Opens(str(mark)))] * 2, bad.schema.types[place])
+    trusting = ff.partials(table, time="t", by="k", frame=60, trust=True, **outputs)
+    assert trusting.window(ff.tumbling(120)).aggregate()["longest"].to_pylist() == ["one", "three"]
+    pq.write_table(bad.set_column(place, bad.schema.field(place), evil), path)
+    stored = at(table, **outputs)
+    for use in (
+        lambda: stored.window(ff.tumbling(60)).aggregate(),
+        stored.compact,
+        lambda: stored.coarsen(120, older=60),
+        lambda: stored.expire(60),
+        lambda: stored.refresh(events, since=0, until=60),
+        lambda: stored.delete(events, run="2"),
+        lambda: stored.forget(["a"]),
+    ):
+        with pytest.raises(ff.EngineError, match=said):
+            use()
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"n": ff.Count(), "s": ff.Max("x")}, r"another query: outputs .*Sum\('x'\).* became .*Max\('x'\)"),
+        ({"n": ff.Count()}, r"another query: outputs"),
+    ],
+)
+def test_other_outputs(more: Any, said: str, tmp_path: Path) -> None:
+    made(tmp_path)
+    with pytest.raises(ff.EngineError, match=said):
+        at(tmp_path, **more)
+
+
+def test_other_questions(tmp_path: Path) -> None:
+    made(tmp_path)
+    for other, said in (
+        ({"time": "k"}, "needs a column of timestamps, dates or integers|time t"),
+        ({"by": ()}, r"by \['k \(string\)'\] became \[\]"),
+        ({"frame": 120}, r"windows .*60.* became .*120"),
+        ({"ties": "x"}, r"ties None became \['x'\]"),
+        ({"null_time": "drop"}, None),
+    ):
+        said_of = nullcontext() if said is None else pytest.raises(ff.FramefoldError, match=said)
+        with said_of:
+            ff.partials(tmp_path, **{"time": "t", "by": "k", "frame": 60} | other, **OUTPUTS)

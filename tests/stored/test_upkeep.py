@@ -1,0 +1,386 @@
+"""Runs merged, frames made longer, old ones taken away, outputs added: windows stay those of one query."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+OUTPUTS = {
+    "n": ff.Count(),
+    "s": ff.Sum("x"),
+    "y": ff.Sum("y"),
+    "top": ff.Max("x"),
+    "middle": ff.Median("x"),
+    "different": ff.CountDistinct("x"),
+}
+EXACT = {"n": ff.Count(), "s": ff.Sum("x"), "mean": ff.Average("x")}
+WINDOWS = [ff.sliding(720, every=60), ff.tumbling(120), ff.cumulating(240, every=60)]
+
+
+def events(seed: int, count: int = 300, until: int = 2400) -> pa.Table:
+    chance = random.Random(seed)
+    return pa.table(
+        {
+            "t": [chance.randrange(until) for _ in range(count)],
+            "k": [chance.choice(["a", "b", None]) for _ in range(count)],
+            "x": [chance.randrange(-50, 50) for _ in range(count)],
+            "y": [chance.gauss(0, 1e3) for _ in range(count)],
+        }
+    )
+
+
+def one(t: int, k: str = "a") -> pa.Table:
+    return pa.table({"t": [t], "k": [k], "x": [1], "y": [1.0]})
+
+
+def times(table: pa.Table) -> pa.Table:
+    """The same with minutes for units."""
+    at = pa.array([dt.datetime(2026, 1, 1) + dt.timedelta(minutes=t) for t in table["t"].to_pylist()])
+    return table.set_column(0, "t", at)
+
+
+def at(path: Path, outputs: dict[str, Any] = OUTPUTS, frame: Any = 60) -> ff.StoredPartials:
+    return ff.partials(path, time="t", by="k", frame=frame, **outputs)
+
+
+def right(table: pa.Table, windows: ff.Spec, outputs: dict[str, Any] = OUTPUTS) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ff.events(table, time="t", by="k").window(windows).aggregate(**outputs).to_pylist()
+    return found
+
+
+def where(table: pa.Table, keep: Any) -> pa.Table:
+    rows = [at for at, row in enumerate(table.to_pylist()) if keep(row)]
+    return table.take(pa.array(rows, pa.int64()))
+
+
+def rows_of(stored: ff.StoredPartials, windows: ff.Spec) -> list[dict[str, Any]]:
+    return stored.window(windows).aggregate().to_pylist()
+
+
+def files_in(path: Path) -> set[str]:
+    return {str(each.relative_to(path)) for each in path.rglob("*.parquet")}
+
+
+def three_runs(path: Path, outputs: dict[str, Any] = OUTPUTS) -> tuple[ff.StoredPartials, pa.Table]:
+    stored, tables = at(path, outputs), [events(seed) for seed in range(3)]
+    for number, table in enumerate(tables):
+        stored.append(table, run=str(number))
+    return stored, pa.concat_tables(tables)
+
+
+def test_compact_merges_the_runs_of_a_day(tmp_path: Path) -> None:
+    tables = [times(events(seed)) for seed in range(3)]
+    stored = at(tmp_path, frame="1 hour")
+    for number, table in enumerate(tables):
+        stored.append(table, run=str(number))
+    windows = ff.sliding("12 hours", every="1 hour")
+    want = right(pa.concat_tables(tables), windows)
+    days = {name.partition("/")[0] for name in files_in(tmp_path)}
+    assert len(files_in(tmp_path)) == 3 * len(days)
+    stored.compact()
+    assert rows_of(stored, windows) == want
+    commit = stored.table.commits.latest()
+    assert {each.path.partition("/")[0] for each in commit.files} == days
+    assert len(commit.files) == len(days)
+    assert sum(each.rows for each in commit.files) == len(right(pa.concat_tables(tables), ff.tumbling("1 hour")))
+    stored.compact()
+    assert stored.table.commits.latest() == commit
+    with pytest.raises(ff.QueryError, match=r"run '1' was merged with others"):
+        stored.changed(run="1")
+    stored.append(tables[0], run="late")
+    assert stored.changed(run="late").window(windows).aggregate().num_rows
+    assert rows_of(stored, windows) == right(pa.concat_tables([*tables, tables[0]]), windows)
+    stored.append(tables[0], run="1")  # is in
+
+
+def test_files_go_after_a_grace(tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    stored.compact()
+    before = files_in(tmp_path)
+    assert stored.vacuum() == []
+    assert files_in(tmp_path) == before
+    gone = stored.vacuum("0 seconds")
+    assert len(gone) == 3
+    assert files_in(tmp_path) == {each.path for each in stored.table.commits.latest().files}
+    assert len(list((tmp_path / "_framefold").iterdir())) == 1
+    assert rows_of(stored, WINDOWS[0]) == right(table, WINDOWS[0])
+    (tmp_path / "mine.parquet").write_bytes(b"of somebody else")
+    assert stored.vacuum(0) == []
+
+
+@pytest.mark.parametrize("window", WINDOWS[1:])
+def test_coarsen_makes_longer_frames_of_old_ones(tmp_path: Path, window: ff.Spec) -> None:
+    stored, table = three_runs(tmp_path)
+    stored.coarsen(120, older=600)
+    commit = stored.table.commits.latest()
+    assert rows_of(stored, ff.tumbling(120)) == right(table, ff.tumbling(120))
+    with pytest.raises(ff.QueryError, match=r"cut the stored frame from 0 to 120 in two; expected windows"):
+        rows_of(stored, ff.tumbling(60))
+    recent = stored.window(ff.tumbling(60)).ending(after=1800).aggregate().to_pylist()
+    assert recent == [row for row in right(table, ff.tumbling(60)) if row["window"]["end"] > 1800]
+    stored.coarsen(120, older=600)
+    assert stored.table.commits.latest() == commit
+    stored.append(events(9), run="late")
+    table = pa.concat_tables([table, events(9)])
+    assert rows_of(stored, ff.tumbling(120)) == right(table, ff.tumbling(120))
+    stored.coarsen(240, older=600)
+    stored.compact()
+    assert rows_of(stored, ff.tumbling(240)) == right(table, ff.tumbling(240))
+
+
+def test_expired_frames_are_in_no_window(tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    stored.expire(1000)
+    end = 2400
+    begin = (end - 1000) // 60 * 60
+    for window in WINDOWS:
+        want = [row for row in right(table, window) if row["window"]["start"] >= begin]
+        assert rows_of(stored, window) == want
+    assert all(each.end > begin for each in stored.table.commits.latest().files)
+    commit = stored.table.commits.latest()
+    stored.expire(2000)
+    assert stored.table.commits.latest() == commit
+
+
+def test_years_and_months_are_those_of_the_calendar(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", frame="1 day", n=ff.Count())
+    days = [dt.datetime(2020, 3, 1), dt.datetime(2021, 3, 5), dt.datetime(2023, 2, 28, 12)]
+    stored.append(pa.table({"t": days}), run="1")
+    stored.expire("2 years")
+    assert [each["window"]["start"] for each in rows_of(stored, ff.tumbling("1 day"))] == [
+        dt.datetime(2021, 3, 5),
+        dt.datetime(2023, 2, 28),
+    ]
+    stored.append(pa.table({"t": [dt.datetime(2990, 1, 1)]}), run="2")  # a wrong clock
+    stored.expire("10 years")
+    assert len(rows_of(stored, ff.tumbling("1 day"))) == 3
+
+
+def test_an_output_is_added_from_a_time_on(tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path, {"n": ff.Count()})
+    more = stored.add_output(table, top=ff.Max("x"), middle=ff.Median("y"))
+    new = events(5, until=600)
+    new = new.set_column(0, "t", pa.array([t + 2400 for t in new["t"].to_pylist()]))
+    with pytest.raises(ff.EngineError, match=r"of another query: .*expected the same, or another path"):
+        stored.append(new, run="new")
+    more.append(new, run="new")
+    everything = pa.concat_tables([table, new])
+    outputs = {"n": ff.Count(), "top": ff.Max("x"), "middle": ff.Median("y")}
+    with pytest.raises(
+        ff.QueryError, match=r"'top' is stored from 2400 on, .* \.ending\(after='3060'\), other outputs"
+    ):
+        rows_of(more, WINDOWS[0])
+    found = at(tmp_path, outputs).window(WINDOWS[0]).ending(after=3060).aggregate().to_pylist()
+    want = right(everything, WINDOWS[0], outputs)
+    assert found == [row for row in want if row["window"]["start"] >= 2400]
+    assert more.window(WINDOWS[0]).aggregate("n").to_pylist() == right(everything, WINDOWS[0], {"n": ff.Count()})
+    more.compact()
+    assert more.window(ff.tumbling(60)).ending(after=2400).aggregate().num_rows
+    more.refresh(everything, since=1200, until=2400)
+    found = more.window(ff.tumbling(120)).ending(after=1200).aggregate().to_pylist()
+    assert found == [row for row in right(everything, ff.tumbling(120), outputs) if row["window"]["start"] >= 1200]
+    for wrong, said in ({"n": ff.Max("x")}, "'n', which is there"), ({}, "no outputs are given"):
+        with pytest.raises(ff.QueryError, match=said):
+            more.add_output(**wrong)
+
+
+def test_refresh_replaces_frames(tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    corrected = where(table, lambda row: row["k"] != "b" or row["x"] > 0)
+    run = stored.refresh(corrected, since=600, until=1200, run="corrected")
+    assert stored.refresh(table, since=600, until=1200, run="corrected") == run
+    want = pa.concat_tables(
+        [
+            where(table, lambda row: not 600 <= row["t"] < 1200),
+            where(corrected, lambda row: 600 <= row["t"] < 1200),
+        ]
+    )
+    for window in WINDOWS:
+        assert rows_of(stored, window) == right(want, window)
+    changed = stored.changed(run="corrected").window(ff.sliding(240, every=60)).aggregate().to_pylist()
+    near = lambda row: row["window"]["start"] < 1200 and row["window"]["end"] > 600  # noqa: E731
+    assert changed == list(filter(near, right(want, ff.sliding(240, every=60))))
+    assert "corrected" in stored.runs()["run"].to_pylist()
+    stored.compact()
+    assert rows_of(stored, WINDOWS[0]) == right(want, WINDOWS[0])
+
+
+def test_refresh_of_nothing_changes_the_windows_around(tmp_path: Path) -> None:
+    stored = at(tmp_path, {"n": ff.Count()})
+    stored.append(pa.table({"t": [0, 70, 130], "k": ["a"] * 3}), run="1")
+    stored.refresh(pa.table({"t": [1], "k": ["a"]}), since=60, until=120, run="2")
+    found = stored.changed(run="2").window(ff.sliding(120, every=60)).aggregate().to_pylist()
+    assert [(each["window"]["start"], each["n"]) for each in found] == [(0, 1), (60, 1)]
+    assert [each["n"] for each in rows_of(stored, ff.tumbling(60))] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "said"),
+    [
+        (30, 120, r"since is 30, inside of a stored frame; expected its start, 0, or its end"),
+        (60, 90, r"until is 90, inside of a stored frame; expected its start, 60, or its end"),
+        (120, 60, r"since is 120 and until is 60; expected since before until"),
+        (120, 660, r"660 is inside of the stored frame from 600 to 720; expected its start or end"),
+    ],
+)
+def test_bounds_of_refresh(since: int, until: int, said: str, tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    stored.coarsen(120, older=600)
+    with pytest.raises(ff.QueryError, match=said):
+        stored.refresh(table, since=since, until=until)
+
+
+def test_order_that_counts_takes_new_frames_or_refresh(tmp_path: Path) -> None:
+    outputs = {"all": ff.Delta("x"), "n": ff.Count()}
+    stored, table = at(tmp_path, outputs), pa.concat_tables([one(70), events(1)])
+    stored.append(where(table, lambda row: row["t"] < 1200), run="1")
+    stored.append(where(table, lambda row: row["t"] >= 1200), run="2")
+    with pytest.raises(ff.QueryError, match=r"events of 1 frames that are there, the first from 60 on, .*\.refresh"):
+        stored.append(one(61), run="late")
+    stored.coarsen(120, older=600)
+    with pytest.raises(ff.QueryError, match=r"the first from 0 on, and the order of events counts for 'all'"):
+        stored.append(one(61), run="late")
+    late = pa.concat_tables([table, one(61)])
+    stored.refresh(late, since=0, until=120)
+    assert rows_of(stored, ff.tumbling(120)) == right(late, ff.tumbling(120), outputs)
+
+
+@pytest.mark.parametrize("frame", [60, "1 hour"])
+def test_events_are_deleted_where_deduct_is_exact(frame: Any, tmp_path: Path) -> None:
+    made = times if frame == "1 hour" else lambda table: table
+    windows = ff.sliding("4 hours", every="1 hour") if frame == "1 hour" else ff.sliding(240, every=60)
+    stored, tables = at(tmp_path, EXACT, frame), [made(events(seed)) for seed in range(2)]
+    for number, table in enumerate(tables):
+        stored.append(table, run=str(number))
+    table = pa.concat_tables(tables)
+    chance = random.Random(3)
+    gone = [chance.random() < 0.2 or (row["k"] is None and row["x"] > 0) for row in table.to_pylist()]
+    taken, left = table.filter(pa.array(gone)), table.filter(pa.array([not each for each in gone]))
+    run = stored.delete(taken, run="returns")
+    assert run.events == -sum(gone)
+    assert stored.delete(taken, run="returns") == run
+    assert rows_of(stored, windows) == right(left, windows, EXACT)
+    changed = stored.changed(run="returns").window(windows).aggregate().to_pylist()
+    assert changed
+    assert all(row in right(left, windows, EXACT) for row in changed)
+    with pytest.raises(ff.QueryError, match=r"events to be deleted are not all in stored frames"):
+        stored.delete(made(events(77, until=60, count=200)), run="more")
+    stored.compact()
+    assert rows_of(stored, windows) == right(left, windows, EXACT)
+
+
+def test_what_has_to_be_refreshed_instead(tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    said = (
+        r"in 1 frames, and cannot be taken out of y \(.*\), top \(Max\('x'\): it has no deduct\), .*; "
+        r"expected \.refresh\(\.\.\., since='600', until='660'\) with the events left"
+    )
+    with pytest.raises(ff.QueryError, match=said):
+        stored.delete(where(table, lambda row: 600 <= row["t"] < 660), run="returns")
+
+
+@pytest.mark.parametrize("keys", [["b", None], pa.table({"k": ["b", None]})])
+def test_keys_are_forgotten(keys: Any, tmp_path: Path) -> None:
+    stored, table = three_runs(tmp_path)
+    stored.refresh(where(table, lambda row: row["k"] == "a"), since=0, until=60)
+    before = files_in(tmp_path)
+    history = stored.forget(keys)
+    assert set(history) <= before
+    left = where(table, lambda row: row["k"] == "a")
+    assert rows_of(stored, WINDOWS[0]) == right(left, WINDOWS[0])
+    assert {each.rpartition("/")[2] for each in stored.vacuum(0)} >= {each.rpartition("/")[2] for each in history}
+    for path in tmp_path.rglob("*.parquet"):
+        assert set(pq.read_table(path, partitioning=None)["k"].to_pylist()) == {"a"}
+    assert stored.forget(keys) == []
+
+
+def test_two_keys_are_forgotten_together(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by=["k", "x"], frame=60, n=ff.Count())
+    stored.append(events(1), run="1")
+    stored.forget([("a", 1), ("b", 2)])
+    assert not {("a", 1), ("b", 2)} & {(row["k"], row["x"]) for row in rows_of(stored, ff.tumbling(60))}
+    with pytest.raises(ff.QueryError, match=r"expected values of k: string, x: int64, or a table with these columns"):
+        stored.forget([("a", "one")])
+
+
+def test_windows_of_the_runs_written_since(tmp_path: Path) -> None:
+    stored, _ = three_runs(tmp_path)
+    now = dt.datetime.now(dt.UTC)
+    assert stored.changed(since=now).window(ff.tumbling(60)).aggregate().num_rows == 0
+    stored.append(one(61), run="late")
+    stored.append(one(361, "b"), run="later")
+    for since in (now, now.isoformat(), now.replace(tzinfo=None)):
+        found = stored.changed(since=since).window(ff.tumbling(60)).aggregate().to_pylist()
+        assert [(row["k"], row["window"]["start"]) for row in found] == [("a", 60), ("b", 360)]
+    assert len(stored.changed(since="2000-01-01").window(ff.tumbling(60)).aggregate()) == len(
+        rows_of(stored, ff.tumbling(60))
+    )
+    for wrong in ({}, {"run": "late", "since": now}):
+        with pytest.raises(ff.QueryError, match=r"changed\(\) takes run= or since="):
+            stored.changed(**wrong)
+    with pytest.raises(ff.QueryError, match=r"since is 'yesterday'; expected a time such as"):
+        stored.changed(since="yesterday")
+
+
+def test_frames_that_have_their_end(tmp_path: Path) -> None:
+    """Bounds are those that windows have, whichever of them an event is in."""
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed="right"), **OUTPUTS)
+    table, corrected = events(1), events(2)
+    stored.append(table, run="1")
+    stored.refresh(corrected, since=600, until=1200)
+    want = pa.concat_tables(
+        [where(table, lambda row: not 600 < row["t"] <= 1200), where(corrected, lambda row: 600 < row["t"] <= 1200)]
+    )
+    windows = ff.sliding(240, every=60, closed="right")
+    assert rows_of(stored, windows) == right(want, windows)
+    with pytest.raises(ff.QueryError, match=r"since is 601, inside of a stored frame; expected its start, 600, or"):
+        stored.refresh(corrected, since=601, until=1200)
+    stored.expire(600)
+    assert rows_of(stored, windows) == [row for row in right(want, windows) if row["window"]["start"] >= 1800]
+
+
+def test_names_of_keys_are_not_those_of_columns(tmp_path: Path) -> None:
+    table = pa.table({"t": [0, 61], "frame": ["a", "b"], "n.count": [1, 2], "run": [1, 2]})
+    stored = ff.partials(tmp_path / "frame", time="t", by="frame", frame=60, n=ff.Count())
+    stored.append(table, run="1")
+    stored.compact()
+    assert rows_of(stored, ff.tumbling(60)) == [
+        {"frame": key, "window": {"start": at, "end": at + 60}, "n": 1} for key, at in (("a", 0), ("b", 60))
+    ]
+    for name in ("n.count", "run"):
+        with pytest.raises(ff.QueryError, match=rf"by= names '{name}', the name of a column of stored partials"):
+            ff.partials(tmp_path / name, time="t", by=name, frame=60, n=ff.Count()).append(table, run="1")
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        ff.sliding(240, every=60),
+        ff.sliding(120, every=180, gaps="allow"),
+        ff.cumulating(240, every=60, closed="right"),
+        ff.tumbling(120, closed="right"),
+        ff.landmark(0, every=60),
+    ],
+    ids=str,
+)
+def test_changed_windows_are_those_with_an_event_of_the_run(windows: Any, tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed=windows.closed), **OUTPUTS)
+    stored.append(events(1), run="1")
+    some = where(events(2, count=12), lambda row: row["k"] != "b")
+    stored.append(some, run="2")
+    right_closed = windows.closed == "right"
+
+    def has_any(row: dict[str, Any]) -> bool:
+        begin, end = (row["window"][name] + right_closed for name in ("start", "end"))
+        return any(each["k"] == row["k"] and begin <= each["t"] < end for each in some.to_pylist())
+
+    want = list(filter(has_any, right(pa.concat_tables([events(1), some]), windows)))
+    assert stored.changed(run="2").window(windows).aggregate().to_pylist() == want
