@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -17,12 +18,16 @@ import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.alike import numbers
+from ..aggregators.states.arrays import Index
+from ..aggregators.states.categories import Categories
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import WholeKeys, sorted_events
 from .columns.field_types import type_of
+from .columns.key_codes import edges
 from .columns.malloc import give_back
+from .columns.plain import plain
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
@@ -81,7 +86,10 @@ class LocalEngine:
 
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
-            found = self.run(query, options)
+            source = self.source
+            held = type(source) is Source and isinstance(source.data, pa.Table) and source.condition is None
+            found = beside_labels(source.batches(query.columns).read_all(), query) if held else None
+            found = self.run(query, options) if found is None else with_extensions(found, query, source.schema)
             place = np.full(len(rows), -1)
             place[found.column(0).to_numpy()] = np.arange(len(found))
             return put_beside(rows, place, found.remove_column(0))
@@ -219,7 +227,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     keys = WholeKeys(plan, some)
     threads = pa.cpu_count() if plan.only_library_code else 1
     if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
-        whole = of_one_size(keys.events(slice(0, len(some))).to_reader())
+        whole = of_one_size(keys.events(slice(0, len(some)))[0].to_reader())
         found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
     else:
         if reported := LOGGER.isEnabledFor(logging.INFO):
@@ -227,7 +235,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
         found = pa.concat_tables(
             table
             for _, table in in_order(
-                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, keys.events(part))),
+                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, *keys.events(part))),
                 keys.parts(),
                 threads,
                 partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
@@ -242,9 +250,51 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     return put_beside(rows, place, found)
 
 
-def results_of_keys(plan: Plan, events: pa.Table) -> pa.Table:
-    """The results of the events of whole keys, sorted, by the thread that calls."""
-    merged = merge([*Partials.of_given_keys(plan), accumulate(plan, events, 0, with_empty=True)])
+def beside_labels(events: pa.Table, plan: Plan) -> pa.Table | None:
+    """The numbers of labels, and beside them the outputs of a plan with windows for each; None where labels are few.
+
+    Keys go side by side, with the labels of each: keys that have labels only come last.
+    """
+    plan, first = in_this_process(plan), plan.axis.windows[0]
+    of_keys = [key for _, key in first.anchor_keys]
+    kinds = [plan.input_schema.field(name).type for name in plan.by]
+    if not of_keys or not len(events) or any(isinstance(kind, Categories) for kind in kinds):
+        return None
+    if plan.until is not None or events.column(plan.time).null_count or not plan.axis.alike:
+        return None
+    if not all(each.same_rows(first) for each in plan.axis.windows):
+        return None
+    ticks = edges(plan.times.ticks(plain(events.column(plan.time), plan.input_schema.field(plan.time).type)))
+    nobody = numbers(0)
+    if any(each.of_anchors(nobody, pa.array(nobody), ticks) is None for each in plan.axis.windows):
+        return None
+    keys = WholeKeys(plan, events)
+    if int(keys.counts.max()) > PORTION_ROWS:  # a key's events are for several threads then
+        return None
+    labels, own = keys.labels(events, of_keys)
+    parts = [*keys.parts(), *([slice(0, 0)] if len(own) and own[0] < 0 else [])]
+
+    def found(number: int, part: slice) -> tuple[pa.Table]:
+        first, last = keys.within(part)
+        some = slice(*np.searchsorted(own, [first, last + 1]))
+        given = (each.of_anchors(labels[some], pa.array(own[some] - first), ticks) for each in plan.axis.windows)
+        axis = replace(keys.plan.axis, windows=tuple(each for each in given if each is not None))
+        table, starts = keys.events(part)
+        results = results_of_keys(replace(keys.plan, axis=axis), table, starts, with_given=part.start == part.stop)
+        rows = pa.array(labels[some][results.column(0).to_numpy()])
+        return (results.set_column(0, results.schema.field(0), rows),)
+
+    threads = pa.cpu_count() if plan.only_library_code else 1
+    return pa.concat_tables(table for (table,) in in_order(found, parts, threads))
+
+
+def results_of_keys(plan: Plan, events: pa.Table, starts: Index, *, with_given: bool = True) -> pa.Table:
+    """The results of the events of whole keys, sorted, by the thread that calls; each begins at one of ``starts``.
+
+    ``with_given`` says whether windows may be given for keys without an event.
+    """
+    given = Partials.of_given_keys(plan) if with_given else []
+    merged = merge([*given, accumulate(plan, events, 0, with_empty=True, starts=starts)])
     return pa.concat_tables(map(results_of, chunks(merged, CHUNK_WINDOWS)))
 
 

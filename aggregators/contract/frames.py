@@ -14,7 +14,7 @@ from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import canonical, greatest, least
 from ..ranges.ordering import order_of_groups
-from ..states.alike import are_numbers
+from ..states.alike import are_numbers, numbers, ones, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.fields import HUGE, Compensated
 from ..states.limbs import Exact
@@ -98,6 +98,9 @@ class Frames:
     def where(self, rows: Bools) -> tuple[Frames, Index]:
         """Some of the rows, in the frames that are left with any, and which of the frames these are."""
         kept = np.flatnonzero(rows)
+        if self.are_rows:
+            order = None if self.order is self.ticks else self.order[kept]
+            return Frames(numbers(len(kept)), len(kept), self.ticks[kept], order, ones(len(kept))), kept
         index = self.index[kept]
         left = np.zeros(self.size, bool)
         left[index] = True
@@ -139,6 +142,9 @@ class Frames:
         """
         values = np.asarray(values)
         if values.dtype.kind == "f":
+            if self.are_rows:
+                own: NDArray[Any] = values.astype(np.float64) + 0.0  # no -0.0, as sums begin with 0.0
+                return own
             return np.bincount(self.index, weights=values, minlength=self.size)
         total, fits = self.exact_sum(values).int64()
         if not fits.all():
@@ -185,9 +191,10 @@ class Frames:
         if not largest < HUGE:
             return self._sum_with_special_values(values)
         if self.size == len(values) and "_count" in vars(self):  # a row a frame
-            placed = np.empty(self.size)
-            placed[self.index] = values + 0.0  # no -0.0, as sums begin with 0.0
-            return Compensated(placed, np.zeros(self.size))
+            placed = values + 0.0  # no -0.0, as sums begin with 0.0
+            if not self.are_rows:
+                placed[self.index] = placed.copy()
+            return Compensated(placed, zeros(self.size).view(np.float64))
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
         total, counts = summed(values, self.index, self.size, largest)

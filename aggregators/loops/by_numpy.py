@@ -145,6 +145,24 @@ def reach(values: Ints, starts: Ints, distance: int, found: Ints) -> None:
     found[order[sought] - rows] = np.cumsum(~sought)[sought]
 
 
+def number_runs(starts: Ints, found: Ints) -> None:
+    found[:] = np.arange(len(found)) - np.repeat(starts, np.diff(starts, append=len(found)))
+
+
+def rows_around(starts: Ints, first: int, last: int, low: Ints, high: Ints) -> bool:
+    row, lengths = np.arange(len(low)), np.diff(starts, append=len(low))
+    start, end = np.repeat(starts, lengths), np.repeat(starts + lengths, lengths)
+    np.clip(row + max(first, -len(low)), start, end, out=low)
+    np.clip(row + min(last + 1, len(low)), start, end, out=high)
+    return first <= 0 <= last
+
+
+def ascend_in_runs(values: Ints, starts: Ints) -> bool:
+    above = values[1:] > values[:-1]
+    above[starts[1:] - 1] = True
+    return bool(above.all())
+
+
 def add_deviations(values: Floats, index: Index, cut: float, sums: Floats) -> None:
     made = np.zeros((6, len(sums)))  # contiguous, which numpy is fast with
     part = values + cut
@@ -172,8 +190,35 @@ def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: f
     return False
 
 
+def code_text(ends: Ints, text: NDArray[np.uint8], codes: NDArray[np.int32], first: Ints) -> int:
+    return -1
+
+
+def count_codes(codes: NDArray[Any], counts: Ints) -> None:
+    counts += np.bincount(codes, minlength=len(counts))
+
+
+def put_words(values: NDArray[Any], place: Ints, found: NDArray[Any]) -> None:
+    found[place] = values
+
+
+def take_words(values: NDArray[Any], rows: Ints, found: NDArray[Any]) -> int:
+    found[:] = np.append(values, values.dtype.type(0))[rows]
+    return int(np.count_nonzero(rows < 0))
+
+
+def take_bits(bits: NDArray[np.uint8] | None, offset: int, rows: Ints, found: NDArray[np.uint8]) -> None:
+    valid = rows >= 0
+    if bits is not None:
+        valid[valid] = np.unpackbits(bits, bitorder="little")[offset + rows[valid]]
+    found[:] = np.packbits(valid, bitorder="little")
+
+
 def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
-    place[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+    order = np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    place[order] = free[ordered] + np.arange(len(codes)) - np.searchsorted(ordered, ordered)
+    free += np.bincount(codes, minlength=len(free))
 
 
 def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:
@@ -181,6 +226,14 @@ def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary:
 
 
 def variances(columns: Any, ddof: float, high: Floats, low: Floats) -> bool:
+    return False
+
+
+def multiply_pairs(a: Any, b: Any, high: Floats, low: Floats) -> bool:
+    return False
+
+
+def about_means(total: Any, a: Any, b: Any, count: Floats, found: Floats) -> bool:
     return False
 
 
@@ -242,6 +295,10 @@ def window_sums(values: Ints, width: int, sums: Ints) -> None:
 def range_sums(values: Ints, begin: Ints, end: Ints, sums: Ints) -> None:
     running = np.concatenate([[0], np.cumsum(values)])
     np.subtract(running[end], running[begin], out=sums)
+
+
+def decayed_means(columns: Any, decay: Floats, begin: Ints, end: Ints, made: Any) -> bool:
+    return False
 
 
 def begin_runs(low: Ints, high: Ints, first: Ints) -> int:

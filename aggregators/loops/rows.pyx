@@ -2,19 +2,23 @@
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
 from libc.math cimport fabs, frexp, ldexp, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
 
 # With GCC the processor fetches what a later row needs.
 cdef extern from *:
     """
     #ifdef __GNUC__
     #define framefold_soon(place) __builtin_prefetch(place, 1)
+    #define framefold_soon_read(place) __builtin_prefetch(place)
     #else
     #define framefold_soon(place) ((void) (place))
+    #define framefold_soon_read(place) ((void) (place))
     #endif
     """
     void soon "framefold_soon" (const void* place) noexcept nogil
+    void framefold_soon_read(const void* place) noexcept nogil
 
 cdef enum:
     AHEAD = 16  # rows, of which the places of the last one are fetched
@@ -627,6 +631,66 @@ def reach(
                 found[row] = place
 
 
+def number_runs(const int64_t[::1] starts not None, int64_t[::1] found not None):
+    """Number the rows of each run from 0 on; ``starts`` has where each begins, the first with 0."""
+    cdef Py_ssize_t run, row, end, rows = found.shape[0], runs = starts.shape[0]
+    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0
+    with nogil:
+        for run in range(runs if right else 0):
+            end = starts[run + 1] if run + 1 < runs else rows
+            if not starts[run] <= end <= rows:
+                right = False
+                break
+            for row in range(starts[run], end):
+                found[row] = row - starts[run]
+    if not right:
+        raise ValueError("number_runs: runs must begin at rows that ascend, the first one at 0")
+
+
+def rows_around(
+    const int64_t[::1] starts not None, int64_t first, int64_t last, int64_t[::1] low not None, int64_t[::1] high not None
+):
+    """For each row the range of rows from a first one to a last one around it, as far as its run has them.
+
+    ``starts`` has where each run begins, the first with 0. Whether no range can be empty.
+    """
+    cdef Py_ssize_t run, row, start, end, rows = low.shape[0], runs = starts.shape[0]
+    cdef bint right = (runs > 0 and starts[0] == 0 or rows == 0) and high.shape[0] == rows, filled = True
+    first, last = max(-rows, min(first, rows)), max(-rows, min(last, rows)) + 1
+    with nogil:
+        for run in range(runs if right else 0):
+            start, end = starts[run], starts[run + 1] if run + 1 < runs else rows
+            if not start <= end <= rows:
+                right = False
+                break
+            for row in range(start, end):
+                low[row] = max(start, min(row + first, end))
+                high[row] = max(start, min(row + last, end))
+            filled &= start == end or first <= 0 < last  # its own row is in each
+    if not right:
+        raise ValueError("rows_around: runs must begin at rows that ascend, the first one at 0, and high be as long as low")
+    return filled
+
+
+def ascend_in_runs(const int64_t[::1] values not None, const int64_t[::1] starts not None):
+    """Whether each value is above the one before it in its run; ``starts`` has where each begins, the first with 0."""
+    cdef Py_ssize_t run, row, end, rows = values.shape[0], runs = starts.shape[0]
+    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0, ascend = True
+    with nogil:
+        for run in range(runs if right else 0):
+            end = starts[run + 1] if run + 1 < runs else rows
+            if not 0 <= starts[run] <= end <= rows:
+                right = False
+                break
+            for row in range(starts[run] + 1, end):
+                ascend &= values[row] > values[row - 1]
+            if not ascend:
+                break
+    if not right:
+        raise ValueError("ascend_in_runs: runs must begin at rows that ascend, the first one at 0")
+    return ascend
+
+
 def add_deviations(
     const double[::1] values not None, const Py_ssize_t[::1] index not None, double cut, double[:, ::1] sums not None
 ):
@@ -815,6 +879,45 @@ cdef extern from *:
             low[i] = none ? 0.0 : found_low;
         }
     }
+    /* As ``sliding_pairs.times``. */
+    FRAMEFOLD_CLONES
+    static void framefold_multiply_pairs(
+        Py_ssize_t rows, const double *restrict a, const double *restrict a_low, const double *restrict b,
+        const double *restrict b_low, double *restrict high, double *restrict low)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double x = a[i], y = b[i], rounded = x * y;
+            FRAMEFOLD_HALVES(x, x_upper, x_lower)
+            FRAMEFOLD_HALVES(y, y_upper, y_lower)
+            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
+            high[i] = rounded;
+            low[i] = lost + a_low[i] * y + x * b_low[i];
+        }
+    }
+    /* As ``sliding_pairs.about_means``. */
+    FRAMEFOLD_CLONES
+    static void framefold_about_means(
+        Py_ssize_t rows, const double *restrict total, const double *restrict total_low, const double *restrict a,
+        const double *restrict a_low, const double *restrict b, const double *restrict b_low,
+        const double *restrict count, double *restrict found)
+    {
+        const double splitter = 134217729.0;
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double x = a[i], y = b[i], n = count[i], rounded = x * y;
+            FRAMEFOLD_HALVES(x, x_upper, x_lower)
+            FRAMEFOLD_HALVES(y, y_upper, y_lower)
+            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
+            lost = lost + a_low[i] * y + x * b_low[i];
+            double part = rounded / n, back = part * n;
+            FRAMEFOLD_HALVES(part, p_upper, p_lower)
+            FRAMEFOLD_HALVES(n, n_upper, n_lower)
+            double more = p_upper * n_upper - back + p_upper * n_lower + p_lower * n_upper + p_lower * n_lower;
+            double part_low = (rounded - back - more + lost) / n;
+            double high = total[i] - part, virtual = high - total[i];
+            found[i] = high + (total_low[i] - part_low + ((total[i] - (high - virtual)) + (-part - virtual)));
+        }
+    }
     /* As ``double_double.root``. */
     FRAMEFOLD_CLONES
     static void framefold_roots(
@@ -841,6 +944,14 @@ cdef extern from *:
     void framefold_variances(
         Py_ssize_t rows, double ddof, const int64_t* count, const double* sum, const double* sum_low,
         const double* squares, const double* squares_low, double* high, double* low
+    ) noexcept nogil
+    void framefold_multiply_pairs(
+        Py_ssize_t rows, const double* a, const double* a_low, const double* b, const double* b_low, double* high,
+        double* low
+    ) noexcept nogil
+    void framefold_about_means(
+        Py_ssize_t rows, const double* total, const double* total_low, const double* a, const double* a_low,
+        const double* b, const double* b_low, const double* count, double* found
     ) noexcept nogil
     void framefold_roots(Py_ssize_t rows, const double* high, const double* low, double* roots) noexcept nogil
 
@@ -1070,6 +1181,34 @@ def variances(columns not None, double ddof, double[::1] high not None, double[:
     return True
 
 
+def multiply_pairs(a not None, b not None, double[::1] high not None, double[::1] low not None):
+    """Set the products of pairs of floats, each step as ``sliding_pairs.times`` does it; whether that is done."""
+    cdef const double[::1] x = a[0], x_low = a[1], y = b[0], y_low = b[1]
+    cdef Py_ssize_t rows = high.shape[0]
+    for column in (*a, *b, low):
+        if len(column) != rows:
+            raise ValueError("multiply_pairs: all columns must be of one length")
+    if rows:
+        with nogil:
+            framefold_multiply_pairs(rows, &x[0], &x_low[0], &y[0], &y_low[0], &high[0], &low[0])
+    return True
+
+
+def about_means(total not None, a not None, b not None, const double[::1] count not None, double[::1] found not None):
+    """Set sums of products about means, each step as ``sliding_pairs.about_means`` does it; whether that is done."""
+    cdef const double[::1] high = total[0], low = total[1], x = a[0], x_low = a[1], y = b[0], y_low = b[1]
+    cdef Py_ssize_t rows = found.shape[0]
+    for column in (*total, *a, *b, count):
+        if len(column) != rows:
+            raise ValueError("about_means: all columns must be of one length")
+    if rows:
+        with nogil:
+            framefold_about_means(
+                rows, &high[0], &low[0], &x[0], &x_low[0], &y[0], &y_low[0], &count[0], &found[0]
+            )
+    return True
+
+
 def roots(const double[::1] high not None, const double[::1] low not None, double[::1] found not None):
     """Set the square roots of pairs of floats."""
     if not high.shape[0] == low.shape[0] == found.shape[0]:
@@ -1078,6 +1217,192 @@ def roots(const double[::1] high not None, const double[::1] low not None, doubl
         with nogil:
             framefold_roots(high.shape[0], &high[0], &low[0], &found[0])
     return True
+
+
+cdef enum:
+    SLOTS = 1 << 15  # of a table of different texts: twice as many as there may be
+
+cdef struct Text:
+    # What tells texts of up to 16 bytes apart, and longer ones nearly always; and the first row of each.
+    uint64_t head, tail
+    int64_t length, row
+
+
+cdef inline uint64_t bytes_of(const uint8_t* text, int64_t count) noexcept nogil:
+    """As many bytes of text, 8 at most, as a number."""
+    cdef uint64_t found = 0
+    memcpy(&found, text, count)
+    return found
+
+
+cdef uint64_t[25] UPTO  # the bits of the first bytes of 8, from -8 on
+for _count in range(25):
+    UPTO[_count] = (1 << 8 * min(max(_count - 8, 0), 8)) - 1
+
+
+cdef inline uint64_t mixed(uint64_t a, uint64_t b) noexcept nogil:
+    """Two numbers as one in whose upper bits all of theirs have a say."""
+    a = (a ^ 0x9E3779B97F4A7C15ULL) * 0xD6E8FEB86659FD93ULL
+    a = ((a ^ a >> 32) + b) * 0xCA5A826395121157ULL
+    return a ^ a >> 32
+
+
+def code_text(const code_number[::1] ends not None, const uint8_t[::1] text not None, codes not None, first not None):
+    """Number the different texts in the order of their first rows, each in the place of its rows; how many there are.
+
+    ``ends`` has where each begins, and where the last one ends. The first row of each goes into ``first``; where there
+    are more than that has room for, or a table of them would be slow, there are -1.
+    """
+    cdef int32_t[::1] code = codes
+    cdef int64_t[::1] firsts = first
+    cdef Py_ssize_t row, at, rows = code.shape[0], room = min(rows, firsts.shape[0], SLOTS // 2), step
+    cdef int64_t begin, length, done, size = text.shape[0]
+    cdef int32_t found, count = 0
+    cdef uint64_t hashed
+    cdef const uint8_t* own
+    cdef Text one
+    cdef Text* known = <Text*>malloc((room + 1) * sizeof(Text))
+    cdef int32_t* slots = <int32_t*>malloc(SLOTS * sizeof(int32_t))
+    cdef bint right = ends.shape[0] == rows + 1
+    if known == NULL or slots == NULL:
+        free(known)
+        free(slots)
+        raise MemoryError
+    with nogil:
+        memset(slots, 0xFF, SLOTS * sizeof(int32_t))
+        for row in range(rows if right else 0):
+            begin = ends[row]
+            length = ends[row + 1] - begin
+            if not (0 <= begin and 0 <= length <= size - begin):
+                right = False
+                break
+            own = &text[0] + begin
+            one.length, one.tail = length, 0
+            if length <= 16 and begin + 16 <= size:  # what is too much is left out
+                memcpy(&one.head, own, 8)
+                memcpy(&one.tail, own + 8, 8)
+                one.head, one.tail = one.head & UPTO[length + 8], one.tail & UPTO[length]
+            elif length <= 8:
+                one.head = bytes_of(own, length)
+            elif length <= 16:
+                one.head, one.tail = bytes_of(own, 8), bytes_of(own + 8, length - 8)
+            else:
+                one.head, done = 0, 0
+                while done + 8 < length:
+                    one.head = mixed(one.head, bytes_of(own + done, 8))
+                    done += 8
+                one.tail = bytes_of(own + length - 8, 8)
+            hashed = mixed(one.head + <uint64_t>length, one.tail)
+            at, step = <Py_ssize_t>(hashed >> 49), 0
+            found = slots[at]
+            while found >= 0:
+                if (
+                    known[found].head == one.head and known[found].tail == one.tail and known[found].length == length
+                    and (length <= 16 or memcmp(&text[0] + ends[known[found].row], own, length) == 0)
+                ):
+                    break
+                step += 1
+                at = (at + 1) & (SLOTS - 1)
+                found = slots[at]
+            if found < 0:
+                if count == room or step > AHEAD:
+                    count = -1
+                    break
+                one.row = row
+                known[count], firsts[count], slots[at], found = one, row, count, count
+                count += 1
+            code[row] = found
+    free(known)
+    free(slots)
+    if not right:
+        raise ValueError("code_text: there must be a code for each text, whose ends ascend and are in the text")
+    return count
+
+
+def count_codes(const code_number[::1] codes not None, int64_t[::1] counts not None):
+    """Add the number of rows of each code to ``counts``."""
+    cdef Py_ssize_t row, size = counts.shape[0]
+    cdef int64_t code = 0
+    with nogil:
+        for row in range(codes.shape[0]):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            counts[code] += 1
+    if codes.shape[0] and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
+ctypedef fused word:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+
+
+def put_words(const word[::1] values not None, const int64_t[::1] place not None, word[::1] found not None):
+    """Put each value in its place."""
+    cdef Py_ssize_t row, size = found.shape[0]
+    cdef int64_t at = 0
+    if values.shape[0] != place.shape[0]:
+        raise ValueError("put_words: values and places must be of one length")
+    with nogil:
+        for row in range(values.shape[0]):
+            at = place[row]
+            if not 0 <= at < size:
+                break
+            found[at] = values[row]
+    if values.shape[0] and not 0 <= at < size:
+        raise IndexError(f"place {at} of a row is not among {size}")
+
+
+def take_words(const word[::1] values not None, const int64_t[::1] rows not None, word[::1] found not None):
+    """Set the values of some rows, 0 where there is none, at -1; how many of these there are."""
+    cdef Py_ssize_t at, size = values.shape[0]
+    cdef int64_t row = 0, none = 0
+    if rows.shape[0] != found.shape[0]:
+        raise ValueError("take_words: rows and what is found must be of one length")
+    with nogil:
+        for at in range(rows.shape[0]):
+            row = rows[at]
+            if not -1 <= row < size:
+                break
+            if at + 2 * AHEAD < rows.shape[0] and 0 <= rows[at + 2 * AHEAD] < size:
+                framefold_soon_read(&values[rows[at + 2 * AHEAD]])
+            found[at] = values[row] if row >= 0 else 0
+            none += row < 0
+    if rows.shape[0] and not -1 <= row < size:
+        raise IndexError(f"row {row} is not among {size}")
+    return none
+
+
+def take_bits(
+    const uint8_t[::1] bits, Py_ssize_t offset, const int64_t[::1] rows not None, uint8_t[::1] found not None
+):
+    """Set the bits of some rows, from ``offset`` on in ``bits``, which are 1 where these are None; 0 at -1.
+
+    ``found`` has room for whole bytes.
+    """
+    cdef Py_ssize_t at = 0, last, count = rows.shape[0], size = 0 if bits is None else 8 * bits.shape[0] - offset
+    cdef int64_t row = 0
+    cdef uint8_t made, bit
+    cdef bint all = bits is None, right = offset >= 0
+    if found.shape[0] != (count + 7) // 8:
+        raise ValueError("take_bits: there must be room for a bit for each row")
+    with nogil:
+        while at < count and right:
+            made, last = 0, min(at + 8, count)
+            for at in range(at, last):
+                row = rows[at]
+                if row >= size and not all or row < -1:
+                    right = False
+                    break
+                bit = 0 if row < 0 else 1 if all else bits[(offset + row) >> 3] >> ((offset + row) & 7) & 1
+                made |= <uint8_t>(bit << (at & 7))
+            at = last
+            found[(last - 1) >> 3] = made
+    if not right:
+        raise IndexError(f"row {row} is not among {size}")
 
 
 def ends_of_text(

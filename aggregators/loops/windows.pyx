@@ -2,6 +2,7 @@
 """Loops over windows, each in one pass where numpy takes several. The numpy code next to each caller gives the same."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
 
 # With GCC the arithmetic loop is compiled twice: for any processor, and for those with AVX2. The loader picks one.
 cdef extern from *:
@@ -19,6 +20,9 @@ cdef extern from *:
     #endif
     FRAMEFOLD_WIDE static int framefold_slide_width(
         const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
+    FRAMEFOLD_WIDE static int framefold_slide_ranges(
+        const double*, const double*, const int64_t*, const int64_t*, double, double, double, double*, double*,
+        Py_ssize_t, Py_ssize_t, int64_t*);
     """
     void soon "framefold_soon" (const void* place) noexcept nogil
 
@@ -185,6 +189,62 @@ def range_extremes(
         raise ValueError("range_extremes: ranges must be of rows, not empty, and their ends must ascend")
 
 
+def decayed_means(
+    columns not None, const double[::1] decay not None, const int64_t[::1] begin not None,
+    const int64_t[::1] end not None, made not None
+):
+    """Set the weighted means of ranges that only grow, each step as ``Ewma.combine`` does it; False where others are.
+
+    ``columns`` are the weight, the mean and what rounding lost of it for each row, those of ``made`` for each range.
+    Rows weigh less by their ``decay`` when the next one comes: that of a row is for all before it.
+    """
+    cdef const double[::1] weights = columns[0], means = columns[1], lows = columns[2]
+    cdef double[::1] weight = made[0], mean = made[1], low = made[2]
+    cdef Py_ssize_t window, row = 0, rows = decay.shape[0], length = begin.shape[0]
+    cdef double own = 0.0, sum = 0.0, lost = 0.0, older, newer, share, step
+    cdef bint grow = True
+    for column in columns:
+        if len(column) != rows:
+            raise ValueError("decayed_means: all columns of rows must be of one length")
+    for column in (end, *made):
+        if len(column) != length:
+            raise ValueError("decayed_means: there must be a beginning and an end for each range")
+    with nogil:
+        for window in range(length):
+            if not 0 <= begin[window] < end[window] <= rows or end[window] < row:
+                grow = False
+                break
+            if window == 0 or begin[window] != begin[window - 1]:
+                if begin[window] < row:
+                    grow = False
+                    break
+                row = begin[window]
+                own, sum, lost = weights[row], means[row], lows[row]
+                row += 1
+            while row < end[window]:
+                older, newer = own * decay[row], weights[row]
+                own = older + newer
+                if older >= newer:
+                    share = newer / own
+                    step = (means[row] - sum) * share
+                    lost = lost + (rounding(sum, step, &sum) + (lows[row] - lost) * share)
+                else:
+                    share = older / own
+                    step = (sum - means[row]) * share
+                    lost = lows[row] + (rounding(means[row], step, &sum) + (lost - lows[row]) * share)
+                row += 1
+            weight[window], mean[window], low[window] = own, sum, lost
+    return grow
+
+
+cdef inline double rounding(double a, double b, double* sum) noexcept nogil:
+    """What is lost of a sum of two floats by rounding it, and the sum."""
+    cdef double total = a + b
+    cdef double virtual = total - a
+    sum[0] = total
+    return (a - (total - virtual)) + (b - virtual)
+
+
 def begin_runs(const int64_t[::1] low not None, const int64_t[::1] high not None, int64_t[::1] first not None):
     """Put the places of ranges that do not begin and end a row after the one before into ``first``; their number."""
     cdef Py_ssize_t at, found = 0
@@ -241,12 +301,15 @@ cdef inline double add_up(double upper, double middle, double lower, double* los
     cdef double least = lower - (fine - middle)
     cdef double total = upper + fine
     cdef double rest = fine - (total - upper)
-    cdef Float odd
+    cdef Float odd, error
+    cdef int64_t inexact
     odd.number = rest + least
     fine = odd.number - rest
-    least = (rest - (odd.number - fine)) + (least - fine)
-    if least != 0.0 and not odd.bits & 1:
-        odd.bits += 1 if (least > 0.0) == (odd.number > 0.0) else -1
+    error.number = (rest - (odd.number - fine)) + (least - fine)
+    # An even last bit becomes odd where there is an error, towards it; without a branch, so that loops vectorize.
+    inexact = <int64_t>(<uint64_t>error.bits << 1)
+    inexact = (inexact | -inexact) >> 63
+    odd.bits += (1 | (error.bits ^ odd.bits) >> 63) & inexact & ((odd.bits & 1) - 1)
     fine = total + odd.number
     lost[0] = odd.number - (fine - total)
     return fine
@@ -307,45 +370,89 @@ cdef bint slide_width "framefold_slide_width" (
     return not odd
 
 
-cdef bint slide_ranges(
+cdef inline int64_t split_in_integers(
+    double high, double low, const Adders* by, int64_t* first, int64_t* second, int64_t* third
+) noexcept nogil:
+    """As ``split_in_three``, with the bits of each part with its adder, modulo 2**64: twice the adder in the second."""
+    cdef Float one, two, of_low, three
+    cdef double rest, left, virtual
+    one.number = high + by.first
+    rest = high - (one.number - by.first)
+    two.number, of_low.number = rest + by.second, low + by.second
+    rest -= two.number - by.second
+    low -= of_low.number - by.second
+    left = rest + low
+    virtual = left - rest
+    three.number = left + by.third
+    first[0], second[0], third[0] = one.bits, <int64_t>(<uint64_t>two.bits + <uint64_t>of_low.bits), three.bits
+    return differ(left, three.number - by.third) | differ(low, virtual) | differ(rest, left - virtual)
+
+
+cdef bint slide_ranges "framefold_slide_ranges" (
     const double* high,
     const double* low,
     const int64_t* begin,
     const int64_t* end,
-    const Adders* by,
+    double first,
+    double second,
+    double third,
     double* sums,
     double* lost,
     Py_ssize_t length,
     Py_ssize_t rows,
+    int64_t* running,
 ) noexcept nogil:
-    """``plane_sums`` of ranges."""
-    cdef Py_ssize_t window, entering = 0, leaving = 0
-    cdef double upper = 0.0, middle = 0.0, lower = 0.0, left
-    cdef double[3] parts
+    """``plane_sums`` of ranges, as differences of running sums of integers: ``running`` has room for three a row, and 3."""
+    cdef Py_ssize_t window, start = 0, some, row = begin[0], until, at, many
+    cdef Adders by
+    cdef Float upper, middle, lower
+    cdef uint64_t one = 0, two = 0, three = 0, of_first, of_second, of_third
+    cdef int64_t[TILE_ROWS] firsts, seconds, thirds
+    cdef double[TILE_ROWS] left
+    cdef const int64_t* before
+    cdef const int64_t* after
     cdef int64_t odd = 0
-    for window in range(length):
-        if not leaving <= begin[window] <= end[window] <= rows or end[window] < entering:
-            return False
-        if begin[window] >= entering:
-            entering = leaving = begin[window]
-            upper = middle = lower = 0.0
-        while entering < end[window]:
-            odd |= split_in_three(high[entering], low[entering], by, parts)
-            upper += parts[0]
-            middle += parts[1]
-            lower += parts[2]
-            entering += 1
-        while leaving < begin[window]:
-            split_in_three(high[leaving], low[leaving], by, parts)
-            upper -= parts[0]
-            middle -= parts[1]
-            lower -= parts[2]
-            leaving += 1
+    by.first, by.second, by.third = first, second, third
+    upper.number, middle.number, lower.number = first, second, third
+    of_first, of_second, of_third = upper.bits, middle.bits, lower.bits
+    if row < 0 or row > rows:
+        return False
+    for at in range(3):
+        running[3 * row + at] = 0
+    while start < length:
+        some = min(TILE_ROWS, length - start)
+        until = end[start + some - 1]
+        for window in range(start, start + some):
+            if not begin[0] <= begin[window] <= end[window] <= until or until > rows:
+                return False
+        while row < until:
+            many = min(TILE_ROWS, until - row)
+            for at in range(many):
+                odd |= split_in_integers(high[row + at], low[row + at], &by, &firsts[at], &seconds[at], &thirds[at])
+            for at in range(many):
+                row += 1
+                one += <uint64_t>firsts[at] - of_first
+                two += <uint64_t>seconds[at] - 2 * of_second
+                three += <uint64_t>thirds[at] - of_third
+                running[3 * row], running[3 * row + 1], running[3 * row + 2] = <int64_t>one, <int64_t>two, <int64_t>three
         if odd:
             return False
-        sums[window] = add_up(upper, middle, lower, &left)
+        for window in range(some):
+            before, after = running + 3 * begin[start + window], running + 3 * end[start + window]
+            firsts[window] = after[0] - before[0]
+            seconds[window] = after[1] - before[1]
+            thirds[window] = after[2] - before[2]
+        for window in range(some):  # with its adder, the bits of an integer are those of a float
+            upper.bits = firsts[window] + <int64_t>of_first
+            middle.bits = seconds[window] + <int64_t>of_second
+            lower.bits = thirds[window] + <int64_t>of_third
+            sums[start + window] = add_up(
+                upper.number - first, middle.number - second, lower.number - third, &left[window]
+            )
         if lost:
-            lost[window] = left
+            for window in range(some):
+                lost[start + window] = left[window]
+        start += some
     return True
 
 
@@ -367,6 +474,7 @@ def plane_sums(
     """
     cdef bint whole
     cdef Adders by
+    cdef int64_t* running
     cdef Py_ssize_t rows = high.shape[0], length = sums.shape[0]
     by.first, by.second, by.third = adders
     if low.shape[0] != rows or (lost is not None and lost.shape[0] != length):
@@ -385,5 +493,9 @@ def plane_sums(
         if begin is None:
             whole = slide_width(highs, lows, width, by.first, by.second, by.third, &sums[0], into_lost, length)
         else:
-            whole = slide_ranges(highs, lows, &begin[0], &end[0], &by, &sums[0], into_lost, length, rows)
+            running = <int64_t*>malloc(3 * (rows + 1) * sizeof(int64_t))
+            whole = running != NULL and slide_ranges(
+                highs, lows, &begin[0], &end[0], by.first, by.second, by.third, &sums[0], into_lost, length, rows, running
+            )
+            free(running)
     return whole

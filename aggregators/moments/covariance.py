@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..contract.aggregate import StateFunctions
+from ..contract.aggregate import StateFunctions, StateRanges
+from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
 from ..contract.operation import OfNumbers, State
 from ..errors import ColumnError, QueryError
 from .scaled_means import NO_EXPONENT, Centre
+from .sliding_pairs import of_ranges
 
 __all__ = ["Correlation", "Covariance", "LinearTrend"]
 
@@ -24,7 +26,8 @@ class Paired(OfNumbers):
 
     T. Chan, G. Golub and R. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979,
     and P. Pébay, "Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
-    Moments", 2008. There is no deduct, which would leave rounding errors behind: they slide by two-stacks.
+    Moments", 2008. Windows that move forward slide by running sums, see
+    :mod:`framefold.aggregators.moments.sliding_pairs`; there is no deduct, so others slide by two-stacks.
     """
 
     state = {
@@ -36,8 +39,33 @@ class Paired(OfNumbers):
         "xy": "float64",
     }
 
+    by_joining = False
+    range_cost = "constant"
+    answers_nested = False
+
     def __init__(self, x: ColumnLike, y: ColumnLike) -> None:
         super().__init__(x, y)
+
+    def has(self, method: str) -> bool:
+        return not (self.by_joining and method == "finish_ranges") and super().has(method)
+
+    def finish(self, a: State) -> Any:
+        return self.result_of(a)
+
+    def result_of(self, a: State) -> Any:
+        """The results of states."""
+        raise AssertionError("written by every kind")
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        if (found := of_ranges(a, ranges)) is None:
+            return None
+        states, rows = found
+        if len(rows):
+            joined = ranges.finish_others(JOINED, a, ranges.low[rows], ranges.high[rows])
+            for name, column in zip(self.state, joined.flatten(), strict=True):
+                if name != "count":
+                    states[name][rows] = column.to_numpy()
+        return states
 
     def create(self) -> Mapping[str, Any]:
         return {**super().create(), "x_exponent": NO_EXPONENT, "y_exponent": NO_EXPONENT}
@@ -68,6 +96,19 @@ class Paired(OfNumbers):
         }
 
 
+class States(Paired):
+    """The states themselves, joined."""
+
+    by_joining = True
+    result = pa.struct([(name, pa.type_for_alias(kind)) for name, kind in Paired.state.items()])
+
+    def result_of(self, a: State) -> Any:
+        return pa.StructArray.from_arrays([pa.array(a[name]) for name in self.state], fields=list(self.result))
+
+
+JOINED = BoundAggregate("joined", States("x", "y"), [pa.float64(), pa.float64()])
+
+
 class Covariance(Paired):
     """The covariance of two columns of numbers; null where a window has not more than ``ddof`` pairs.
 
@@ -96,7 +137,7 @@ class Covariance(Paired):
             raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
         self.ddof = ddof
 
-    def finish(self, a: State) -> Any:
+    def result_of(self, a: State) -> Any:
         count = a["count"]
         covariance = a["xy"] / np.maximum(count - self.ddof, 1)
         unit = a["x_exponent"] + a["y_exponent"] + 2  # 2: both columns were halved
@@ -123,7 +164,7 @@ class Correlation(Paired):
     [-1.0, None]
     """
 
-    def finish(self, a: State) -> Any:
+    def result_of(self, a: State) -> Any:
         xx, yy = a["xx"], a["yy"]
         correlation = a["xy"] / np.sqrt(xx * yy)
         return pa.array(np.clip(correlation, -1.0, 1.0), mask=(xx == 0) | (yy == 0))
@@ -178,7 +219,7 @@ class LinearTrend(Paired):
             x = x.astype(np.int64)
         return super().accumulate(frames, x, y)
 
-    def finish(self, a: State) -> Any:
+    def result_of(self, a: State) -> Any:
         x, y, xx = Centre.read(a, "x_"), Centre.read(a, "y_"), a["xx"]
         ratio = a["xy"] / xx  # the slope in units of deviations, where it cannot overflow
         mean, low = (np.ldexp(ratio * np.ldexp(part, -x.exponent), y.exponent) for part in (x.mean, x.low))

@@ -45,6 +45,9 @@ class Centre:
         """The means of each frame's values, and the deviation of each row from its frame's, in the frame's unit."""
         half = values * 0.5
         count = frames.count()
+        if frames.are_rows and np.isfinite(half).all():
+            none = np.zeros(frames.size)
+            return cls(count, half + 0.0, none, np.full(frames.size, NO_EXPONENT)), none
         mean = frames.compensated_sum(half).value(divisor=count)
         deviation = half - mean[frames.index]
         exponent = exponent_of(frames.max(np.abs(deviation)))

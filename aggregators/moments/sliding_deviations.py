@@ -18,7 +18,7 @@ from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
-from ..states.arrays import Bools, Floats, Ints
+from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.double_double import two_sum
 from ..states.fields import Compensated
 from .deviations import ORDINARY, Deviations
@@ -56,11 +56,7 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
     low, high = ranges.low, ranges.high
     if not ranges.ascending or not (high > low).all() or states.level.any():
         return None
-    fresh = np.ones(len(low), bool)
-    np.greater_equal(low[1:], high[:-1], out=fresh[1:])
-    first = np.flatnonzero(fresh)
-    begin = low[first]
-    begin[:1] = 0
+    first, begin = segments(low, high)
     exponent = np.empty(len(begin), np.int64)
     made = list(np.empty((4, len(states.count))))
     columns = [np.ascontiguousarray(each) for each in (states.count, states.centre, *states._sums())]
@@ -76,8 +72,20 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
     return Deviations(count, centre, total, total_low, squares, squares_low, level), unit
 
 
+def segments(low: Ints, high: Ints) -> tuple[Index, Index]:
+    """The first range of each segment, and the first state of each."""
+    fresh = np.ones(len(low), bool)
+    np.greater_equal(low[1:], high[:-1], out=fresh[1:])
+    first = np.flatnonzero(fresh)
+    begin = low[first]
+    begin[:1] = 0
+    return first, begin
+
+
 def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
     """Which ranges are known to have one value only."""
+    if not (states.centre[low] == states.centre[high - 1]).any():
+        return np.zeros(len(low), bool)
     rows = np.arange(len(states.count))
     last = np.zeros(len(rows), np.int64)  # the first row that a range may begin with, if it ends here
     last[1:] = np.where(states.centre[1:] == states.centre[:-1], 0, rows[1:])

@@ -12,6 +12,7 @@ from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
+from ..states.alike import numbers
 from ..states.arrays import Index, Ints
 from ..states.fields import field
 from .pick import TIME, Pick
@@ -63,9 +64,11 @@ class First(AggregateOperation):
         return {"time": 0, "value": neutral, "seen": False}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        rows = frames.first_row if self.earliest else frames.last_row
-        value = frames.first(columns[0]) if self.earliest else frames.last(columns[0])
-        return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
+        time, value = frames.order, columns[0]
+        if not frames.are_rows:
+            rows = frames.first_row if self.earliest else frames.last_row
+            time, value = time[rows], (frames.first if self.earliest else frames.last)(value)
+        return {"time": time, "value": value, "seen": np.ones(frames.size, bool)}
 
     def combine(self, a: State, b: State) -> State:
         a_time, b_time = a["time"], b["time"]
@@ -85,7 +88,7 @@ class First(AggregateOperation):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         low, high = ranges.low, ranges.high
-        seen = np.flatnonzero(a["seen"])
+        seen = numbers(len(a["seen"])) if a["seen"].all() else np.flatnonzero(a["seen"])
         if not len(seen) or not ascends_in_ranges(a["time"], ranges, seen):
             return None
         if len(seen) == len(a["seen"]):

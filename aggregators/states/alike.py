@@ -49,12 +49,21 @@ def nulls(count: int) -> pa.Array:
     return pa.Array.from_buffers(pa.float64(), count, [zeros, zeros], count)
 
 
-def are_zeros(column: Ints) -> bool:
+def trues(count: int) -> pa.Array:
+    """As many booleans that are true.
+
+    >>> trues(3).true_count
+    3
+    """
+    return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(b"\xff" * ((count + 7) // 8))])
+
+
+def are_zeros(column: NDArray[Any]) -> bool:
     """Whether a column is one of :func:`zeros`, or a part of it, of which alone this is known at once."""
     return _is_part(ZEROS, column)
 
 
-def are_ones(column: Ints) -> bool:
+def are_ones(column: NDArray[Any]) -> bool:
     """Whether a column has ones only, at once where they are :func:`ones`, or a part of these."""
     return _is_part(ONES, column) or bool((column == 1).all())
 
@@ -101,9 +110,10 @@ def _shared(which: int, count: int) -> Ints:
     return _of_length(count)[which][:count]
 
 
-def _is_part(which: int, column: Ints) -> bool:
+def _is_part(which: int, column: NDArray[Any]) -> bool:
     """Whether a column is in the memory of those that are shared."""
-    return column.dtype == np.int64 and column.flags.c_contiguous and np.may_share_memory(column, _known[which])
+    of_kind = column.dtype == np.int64 or (which == ZEROS and column.dtype == np.float64)
+    return of_kind and column.flags.c_contiguous and np.may_share_memory(column, _known[which])
 
 
 def _of_length(count: int) -> list[Ints]:

@@ -210,11 +210,15 @@ class Plain:
         return array
 
     def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+        if column.dtype == self.dtype == bool and column.all():
+            return [alike.trues(len(column))]
         return [
             alike.to_arrow(column) if column.dtype == self.dtype == np.int64 else pa.array(column, type=self.planes[""])
         ]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
+        if self.dtype == bool and planes[0].true_count == len(planes[0]):
+            return np.ones(len(planes[0]), bool)
         array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)
         return array.astype(self.dtype, copy=False)
 

@@ -156,6 +156,34 @@ def plain_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any] | None:
     return found
 
 
+def of_numbers(numbers: NDArray[Any], type: pa.DataType, valid: NDArray[np.uint8] | None = None) -> pa.Array:
+    """Numbers as :func:`plain_numbers` gives them as a column of a type; ``valid`` has a bit for each, 0 for a null."""
+    buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(type, len(numbers), buffers)
+
+
+def words_of(column: pa.Array | pa.ChunkedArray) -> list[NDArray[Any]]:
+    """The values of a column as integers of their width; where it has nulls, then bytes that are 1 for other values.
+
+    Booleans are bytes. None of columns that are not of numbers, times or booleans.
+    """
+    numbers = plain_numbers(column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column)
+    if numbers is None:
+        return []
+    words = [numbers.view(f"i{numbers.itemsize}")]
+    if column.null_count:
+        words.append(one_array(column).is_valid().to_numpy(zero_copy_only=False).view(np.int8))
+    return words
+
+
+def of_words(words: Sequence[NDArray[Any]], type: pa.DataType) -> pa.Array:
+    """The column of a type that :func:`words_of` gives words of."""
+    numbers, *valid = words
+    bits = np.packbits(valid[0], bitorder="little") if valid else None
+    boolean = pa.types.is_boolean(type)
+    return of_numbers(numbers, pa.int8(), bits).cast(type) if boolean else of_numbers(numbers, type, bits)
+
+
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column as one array, of a large type where no other has room for it.
 

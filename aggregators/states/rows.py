@@ -66,6 +66,10 @@ def concatenate(columns: Sequence[Column]) -> Column:
 
 def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
     """A column of a length that has ``column`` at some rows and the one value of ``rest`` (length 1) elsewhere."""
+    if isinstance(column, np.ndarray) and isinstance(rest, np.ndarray) and column.dtype == rest.dtype != object:
+        found = np.full(length, rest[0] if len(rest) else 0, rest.dtype)
+        found[rows] = column
+        return found
     source = np.zeros(length, np.intp)
     source[rows] = np.arange(1, len(rows) + 1)
     return concatenate([rest, column])[source]

@@ -8,6 +8,8 @@ from typing import Any, Self, cast
 import numpy as np
 import pyarrow as pa
 
+from .. import loops
+from ..contract.aggregate import StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats
@@ -18,6 +20,12 @@ from ..states.arrays import Floats, Ints
 from ..states.double_double import two_sum
 
 __all__ = ["Ewma"]
+
+FLAGS = ("nan", "positive", "negative")
+"""The fields that say whether there is a NaN or an infinite value."""
+
+LARGE = 2.0**1000
+"""Differences of means below this are finite."""
 
 
 class Ewma(OfNumbers):
@@ -78,7 +86,10 @@ class Ewma(OfNumbers):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         values = floats(columns[0])
         finite = np.isfinite(values)
-        state: dict[str, Any] = dict.fromkeys(("nan", "positive", "negative"), np.zeros(frames.size, bool))
+        state: dict[str, Any] = dict.fromkeys(FLAGS, np.zeros(frames.size, bool))
+        if frames.are_rows and finite.all():
+            none, one = np.zeros(frames.size), np.ones(frames.size)
+            return state | {"last": frames.ticks, "weight": one, "mean": values + 0.0, "mean_low": none}
         if not finite.all():
             kinds = {"nan": np.isnan(values), "positive": values == np.inf, "negative": values == -np.inf}
             for name, rows in kinds.items():
@@ -110,8 +121,34 @@ class Ewma(OfNumbers):
         if overflow.any():
             mean = np.where(overflow, near * (1 - share) + far * share, mean)
         low = np.where(np.isfinite(low), low, 0.0)
-        flags = {name: a[name] | b[name] for name in ("nan", "positive", "negative")}
+        flags = {name: a[name] | b[name] for name in FLAGS}
         return flags | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
+
+    range_cost = "constant where windows only grow, else by two-stacks"
+    answers_nested = False
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        filled, low, high = a["weight"] > 0, ranges.low, ranges.high
+        if not filled.all():
+            before = np.concatenate([[0], np.cumsum(filled)])
+            low, high = before[low], before[high]
+            a = {name: column[filled] for name, column in a.items()}
+        last, columns = a["last"], [a[name] for name in ("weight", "mean", "mean_low")]
+        none = None if (high > low).all() else high <= low
+        some = slice(None) if none is None else np.flatnonzero(high > low)
+        if any(a[name].any() for name in FLAGS) or not (np.abs(columns[1]) < LARGE).all() or not len(last):
+            return None
+        decay = self._decay(last, np.append(last[:1], last[:-1]))
+        made = list(np.empty((3, len(low[some]))))
+        starts = np.zeros(len(last), bool)
+        starts[low[some]] = True
+        if not ((last[1:] >= last[:-1]) | starts[1:]).all() or not loops.decayed_means(
+            columns, decay, low[some], high[some], made
+        ):
+            return None
+        result = np.empty(len(low))
+        result[some] = made[1] + made[2]
+        return pa.array(result, mask=none)
 
     def finish(self, a: State) -> Any:
         mean = a["mean"] + a["mean_low"]

@@ -15,6 +15,7 @@ from ..contract.numeric_columns import is_decimal, require_summable
 from ..contract.operation import AggregateOperation, State, Sums
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError, SumOverflowError
+from ..states.alike import ones
 from ..states.arrays import Bools
 from ..states.limbs import Exact
 from . import sql_floats, sql_integers
@@ -201,7 +202,7 @@ class SumOfFloats(TypedSum):
         require_number(spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.compensated_sum(columns[0]), "frames": np.ones(frames.size, np.int64)}
+        return {"total": frames.compensated_sum(columns[0]), "frames": ones(frames.size)}
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         return sql_floats.sql_spec(types[0], self.read_sums)

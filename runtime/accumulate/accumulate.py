@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators import loops
 from ...aggregators.contract.frames import Frames
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ...aggregators.states.alike import zeros
-from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.alike import numbers, ones, zeros
+from ...aggregators.states.arrays import Bools, Index, Ints
 from ..columns.key_codes import Coded, Groups, assign, code_key, code_numbers, edges
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.plain import key_column, plain
@@ -23,7 +24,14 @@ from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
 from ..tuning import MOSTLY_FULL
 
 
-def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *, with_empty: bool = False) -> Partials:
+def accumulate(
+    plan: Plan,
+    events: pa.Table | pa.RecordBatch,
+    batch_rank: int,
+    *,
+    with_empty: bool = False,
+    starts: Index | None = None,
+) -> Partials:
     """The partials of a batch of events: one for each (key, frame) in it.
 
     Parameters
@@ -36,6 +44,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
         The rank of the batch in input order.
     with_empty
         Whether partials without an event may be among them, which are then known by ``Partials.events``.
+    starts
+        Where the events of each key begin, if they are sorted by a single key, then time; None where this is not known.
 
     Raises
     ------
@@ -47,8 +57,10 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     if not len(rows.ticks):
         return Partials.none(plan)
     lives = None if plan.until is None else lives_of(plan, rows)
-    keys = list(map(code_key, rows.keys))
-    groups = groups_of(plan, rows, keys, lives)
+    known = lives is None and len(rows.ticks) == len(events)
+    groups = groups_of_rows(rows, starts) if known and starts is not None else None
+    keys = list(map(code_key, rows.keys)) if groups is None else []
+    groups = groups_of(plan, rows, keys, lives) if groups is None else groups
     if plan.clips and lives is not None:
         frames: Frames = lifetimes(plan, groups, rows, lives)
     else:
@@ -151,6 +163,14 @@ def groups_of(plan: Plan, rows: Rows, keys: list[Coded], lives: Lives | None) ->
         in_place=lives is None and not any(np.may_share_memory(rows.frames, each) for each in (rows.ticks, rows.ranks)),
         by_key=plan.in_rows and lives is None,
     )
+
+
+def groups_of_rows(rows: Rows, starts: Index) -> Groups | None:
+    """Rows that are sorted by a single key, then frame, each a group; None where several have one frame."""
+    if not loops.ascend_in_runs(rows.frames, starts):
+        return None
+    count = len(rows.frames)
+    return Groups(numbers(count), count, ones(count), [rows.frames, *rows.keys], starts)
 
 
 def own_columns(rows: Rows, lives: Lives | None) -> dict[str, pa.Array]:

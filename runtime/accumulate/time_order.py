@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
-from ...aggregators.states.alike import are_numbers
+from ...aggregators.states.alike import are_numbers, numbers
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.large import plain_numbers, take
-from ..columns.key_codes import code_key, encode, key_codes, pack, span, subtract
+from ...aggregators.states.large import of_words, take, words_of
+from ..columns.key_codes import code_key, dictionary, encode, key_codes, pack, span, subtract
 from ..columns.plain import key_column, normalised, plain
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
@@ -81,14 +82,18 @@ class WholeKeys:
     """
 
     def __init__(self, plan: Plan, events: pa.Table) -> None:
-        self.plan, rows = with_keys_numbered(plan), len(events)
-        codes, size = key_numbers(plan, events)
+        self.plan, self.names, rows = with_keys_numbered(plan), plan.by, len(events)
+        parts = parts_of(rows)
+        codes, size = key_numbers(plan, events, parts)
         by_time = time_order(plan, events)
-        codes = codes if by_time is None else codes[by_time]
-        self.counts = np.bincount(codes, minlength=size)
+        if by_time is not None:
+            whole = np.concatenate(codes)[by_time]
+            codes = [whole[some] for some in parts]
+        counts = at_once(partial(counted, size), codes)
+        self.counts = np.sum(counts, axis=0)
         self.ends = np.cumsum(self.counts)
-        place = np.empty(rows, np.int64)
-        loops.place_codes(codes, self.ends - self.counts, place)
+        place, free = np.empty(rows, np.int64), np.cumsum([self.ends - self.counts, *counts[:-1]], axis=0)
+        at_once(lambda at: loops.place_codes(codes[at], free[at], place[parts[at]]), range(len(parts)))
         if by_time is not None:
             place, sorted_by_time = np.empty(rows, np.int64), place
             place[by_time] = sorted_by_time
@@ -98,8 +103,7 @@ class WholeKeys:
     def _sorted(self, events: pa.Table) -> pa.Table:
         if self.place is None:
             return events
-        columns = at_once(partial(put_in_place, self.place), events.columns)
-        return pa.table(columns, names=events.schema.names)
+        return pa.table(put_in_place(self.place, events.columns), names=events.schema.names)
 
     def parts(self) -> Iterator[slice]:
         """The rows of some keys at a time: about :data:`KEYS_ROWS`."""
@@ -107,38 +111,83 @@ class WholeKeys:
         for start, end in itertools.pairwise(dict.fromkeys([0, *cuts, len(self.columns)])):
             yield slice(start, end)
 
-    def events(self, rows: slice) -> pa.Table:
-        """The events of some rows: of whole keys."""
+    def within(self, rows: slice) -> tuple[int, int]:
+        """The first and the last number of the keys of some rows, which are of whole keys; where there are none, -1."""
+        if rows.start == rows.stop:
+            return -1, -1
         first, last = np.searchsorted(self.ends, [rows.start, rows.stop - 1], side="right").tolist()
+        return first, last
+
+    def labels(self, events: pa.Table, keys: Sequence[pa.Array]) -> tuple[Ints, Ints]:
+        """The rows of a table of keys, sorted by the number of each among those of events, -1 for none; and these."""
+        known = np.flatnonzero(self.counts)
+        first = (self.ends - self.counts)[known]
+        if self.place is not None:
+            order = np.empty(len(self.place), np.int64)
+            loops.put_words(numbers(len(order)), self.place, order)
+            first = order[first]
+        rows = pa.array(first)
+        mine = [plain(events.column(name).take(rows), key.type) for name, key in zip(self.names, keys, strict=True)]
+        both = [normalised(pa.concat_arrays(pair)) for pair in zip(mine, keys, strict=True)]
+        codes, size = key_codes(both, len(known) + len(keys[0]), ordered=False)
+        number = np.full(size, -1, np.int64)
+        number[codes[: len(known)]] = known
+        found = number[codes[len(known) :]]
+        order = stable_order(found + 1, len(self.counts) + 1)
+        return order, found[order]
+
+    def events(self, rows: slice) -> tuple[pa.Table, Index]:
+        """The events of some rows, which are of whole keys, and where those of each key begin."""
+        first, last = self.within(rows)
         counts = self.counts[first : last + 1]
+        starts = (np.cumsum(counts) - counts)[counts > 0]
         found = self.columns[rows].add_column(0, self.plan.by[0], pa.array(np.repeat(np.arange(len(counts)), counts)))
         if not self.plan.in_rows:
-            return found
-        ends = np.cumsum(counts)
-        ranks = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        return found.append_column(self.plan.rank, pa.array(ranks))
+            return found, starts
+        ranks = np.empty(len(found), np.int64)
+        loops.number_runs(starts, ranks)
+        return found.append_column(self.plan.rank, pa.array(ranks)), starts
 
 
-def key_numbers(plan: Plan, events: pa.Table) -> tuple[NDArray[Any], int]:
-    """A number below their size for each event's key: equal ones of equal keys, in no order."""
+def key_numbers(plan: Plan, events: pa.Table, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
+    """For each part, a number below their size for each event's key: equal ones of equal keys, in no order."""
     columns = [key_column(events, name, plan.input_schema.field(name).type) for name in plan.by]
-    found, size = pack([coded_at_once(column) for column in columns], len(events))
-    return (found, size) if size <= max(MAX_SPARSE, 4 * len(events)) else dense(found)
+    coded = [coded_at_once(column, parts) for column in columns]
+    size = math.prod(count for _, count in coded)
+    if len(coded) == 1 and size <= max(MAX_SPARSE, 4 * len(events)):
+        return coded[0]
+    if size <= max(MAX_SPARSE, 4 * len(events)):
+        return at_once(lambda at: packed_part(coded, at, parts[at]), range(len(parts))), size
+    found, _ = pack([(np.concatenate(codes, dtype=np.int64), count) for codes, count in coded], len(events))
+    found, size = dense(found)
+    return [found[rows] for rows in parts], size
 
 
-def coded_at_once(column: pa.Array) -> tuple[NDArray[Any], int]:
-    """A code from 0 for each value of a key column, in no order, and how many there are: text by several threads."""
+def packed_part(coded: list[tuple[list[NDArray[Any]], int]], at: int, rows: slice) -> Ints:
+    """The codes of several columns of a part, by its number, as one."""
+    return pack([(codes[at].astype(np.int64), count) for codes, count in coded], rows.stop - rows.start)[0]
+
+
+def coded_at_once(column: pa.Array, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:
+    """For each part, a code from 0 for each value of a key column, in no order; and how many there are."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    parts = parts_of(len(column))
     if not text or len(parts) < 2 or few_runs(column) is not None:
         found = code_key(column)
-        return subtract(found.codes, found.least), found.count
-    coded = at_once(lambda rows: column[rows].dictionary_encode(null_encoding="encode"), parts)
-    values = pa.concat_arrays([each.dictionary for each in coded]).dictionary_encode(null_encoding="encode")
-    cuts = np.cumsum([len(each.dictionary) for each in coded])[:-1]
-    numbers = np.split(values.indices.to_numpy(), cuts)
-    codes = [own[each.indices.to_numpy()] for own, each in zip(numbers, coded, strict=True)]
-    return np.concatenate(codes), len(values.dictionary)
+        numbers_of_all = subtract(found.codes, found.least)
+        return [numbers_of_all[rows] for rows in parts], found.count
+    several = at_once(lambda rows: dictionary(column[rows]), parts)
+    values = pa.concat_arrays([values for _, values in several]).dictionary_encode(null_encoding="encode")
+    cuts = np.cumsum([len(values) for _, values in several])[:-1]
+    own = np.split(values.indices.to_numpy(), cuts)
+    codes = at_once(lambda each: np.take(*each), list(zip(own, [codes for codes, _ in several], strict=True)))
+    return codes, len(values.dictionary)
+
+
+def counted(size: int, codes: NDArray[Any]) -> Ints:
+    """How many rows have each code below a size."""
+    counts = np.zeros(size, np.int64)
+    loops.count_codes(codes, counts)
+    return counts
 
 
 def time_order(plan: Plan, events: pa.Table) -> Index | None:
@@ -153,19 +202,21 @@ def time_order(plan: Plan, events: pa.Table) -> Index | None:
     return None if ascends(times) else stable_order(times, size)
 
 
-def put_in_place(place: Ints, column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """A column whose values are at other places."""
-    numbers = plain_numbers(column)
-    if numbers is None:
+def put_in_place(place: Ints, columns: list[pa.ChunkedArray]) -> list[pa.Array | pa.ChunkedArray]:
+    """Columns whose values are at other places."""
+    given = list(map(words_of, columns))
+    made = [[np.empty_like(words) for words in several] for several in given]
+    pairs = zip(itertools.chain(*given), itertools.chain(*made), strict=True)
+    tasks = [(words[rows], place[rows], to) for words, to in pairs for rows in parts_of(len(place))]
+    at_once(lambda each: loops.put_words(*each), tasks)
+    order = None
+    if not all(made):
         order = np.empty(len(place), np.int64)
         order[place] = np.arange(len(place))
-        return take(column, pa.array(order))
-    found, null = np.empty_like(numbers), None
-    found[place] = numbers
-    if column.null_count:
-        null = np.empty(len(found), bool)
-        null[place] = column.is_null().to_numpy()
-    return pa.array(found, mask=null).view(column.type)
+    return [
+        of_words(words, column.type) if words else take(column, pa.array(order))
+        for words, column in zip(made, columns, strict=True)
+    ]
 
 
 def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:

@@ -21,6 +21,7 @@ from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
+from ...aggregators.states.large import is_text, large
 from ..tuning import (
     FEW_PLACES,
     KEY_TILE_ROWS,
@@ -36,6 +37,9 @@ from .sorting import dense, differs, few_runs, groups_by_runs, groups_by_sorting
 
 MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
+
+MANY_TEXTS = 1 << 14
+"""Different texts from which on pyarrow codes them: a table of fewer stays in the cache."""
 
 
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
@@ -118,11 +122,25 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
         codes, values = dictionary(runs.values)
         return np.repeat(codes, lengths), values
+    if (texts := coded_text(column)) is not None:
+        return texts[0].astype(np.int64), column.take(pa.array(texts[1]))
     half = pa.types.is_float16(column.type)  # which pyarrow cannot encode
     coded = (column.cast(pa.float32()) if half else column).dictionary_encode(null_encoding="encode")
     values = coded.dictionary
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return codes, values.cast(column.type) if half else values
+
+
+def coded_text(column: pa.Array) -> tuple[NDArray[np.int32], Ints] | None:
+    """A code for each text, in order of appearance, and the first row of each; None where they are many, or null."""
+    if not is_text(column.type) or column.null_count or not len(column):
+        return None
+    _, ends, text = column.buffers()
+    kind = np.int32 if large(column.type) != column.type else np.int64
+    codes, first = np.empty(len(column), np.int32), np.empty(MANY_TEXTS, np.int64)
+    ends = np.frombuffer(ends, kind, len(column) + 1, column.offset * np.dtype(kind).itemsize)
+    count = loops.code_text(ends, np.frombuffer(text or b"", np.uint8), codes, first)
+    return None if count < 0 else (codes, first[:count])
 
 
 def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:

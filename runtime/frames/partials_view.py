@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import MAX_PACKED, edges, pack, span
 from ..columns.sorting import differs
@@ -106,6 +107,8 @@ class PartialsView:
         The windows of each row, where they are known already.
     given
         The rows that windows are for, where these are of another table, by key.
+    untimed
+        Whether nobody asks when windows begin and end.
     """
 
     frames: Ints
@@ -116,6 +119,7 @@ class PartialsView:
     inside: Bools | None = None
     ids: WindowIds | None = None
     given: GivenRows | None = None
+    untimed: bool = False
 
     def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
         """The view of some keys, and the rows of these, or some rows of one key."""
@@ -142,6 +146,7 @@ class PartialsView:
             within,
             None if self.inside is None else self.inside[rows],
             None if self.ids is None else WindowIds(self.ids.first[rows], self.ids.last[rows]),
+            untimed=self.untimed,
         )
 
     @cached_property
@@ -153,6 +158,11 @@ class PartialsView:
     def key(self) -> Ints:
         """The number of each row's key."""
         return self.of_keys(np.arange(len(self.starts)))
+
+    def around(self, first: int, last: int) -> tuple[Ints, Ints, bool]:
+        """The rows from a first to a last one around each, as far as its key has them; whether none can be empty."""
+        low, high = np.empty((2, len(self.frames)), np.int64)
+        return low, high, loops.rows_around(self.starts.astype(np.int64, copy=False), first, last, low, high)
 
     def of_keys(self, each: Ints) -> Ints:
         """What each key has, for each row."""

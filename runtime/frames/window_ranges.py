@@ -15,6 +15,9 @@ MAX_WINDOWS = 1 << 29
 """More windows than this do not fit one process's memory; the query is refused instead."""
 
 
+UNTIMED: Ints = np.empty(0, np.int64)
+"""The bounds of windows for which nobody asks."""
+
 EVERY = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 """The numbers of the first and the last window that there may be."""
 
@@ -24,7 +27,7 @@ class Ranges(NamedTuple):
 
     ``low`` and ``high`` bound the rows of each window. ``row`` is a row of its key (its own row, where windows have a
     row span). ``start`` and ``end`` are its bounds in ticks, ``at`` is the time of its result, where results have one.
-    ``of`` is the row of another table that it belongs to, where windows are from one.
+    ``of`` is the row of another table that it belongs to, where windows are from one. Bounds may be :data:`UNTIMED`.
     """
 
     low: Ints
@@ -37,7 +40,7 @@ class Ranges(NamedTuple):
 
     def where(self, rows: Any) -> Ranges:
         """Some of the windows."""
-        low, high, row, start, end = (column[rows] for column in self[:5])
+        low, high, row, start, end = (column if column is UNTIMED else column[rows] for column in self[:5])
         at, of = (None if column is None else column[rows] for column in self[5:])
         return Ranges(low, high, row, start, end, at, of)
 

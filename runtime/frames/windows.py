@@ -204,6 +204,13 @@ class Windows(ABC):
         """The same with these columns for :attr:`anchor_keys`: of the types that hold the keys of the events, too."""
         return self
 
+    def of_anchors(self, rows: Ints, keys: pa.Array, ticks: tuple[int, int]) -> Windows | None:
+        """The same of some anchors, with other keys: a single column; None where each event's tick is no frame.
+
+        All events have frames, from the first of ``ticks`` to the last.
+        """
+        return None
+
     @property
     def samples_in_words(self) -> str:
         """What ``fill`` and ``min_samples`` ask for, in words that follow others."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators import loops
 from ...aggregators.states.alike import are_numbers, are_ones, numbers
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import fitting, joined, one_array, plain_numbers, take
+from ...aggregators.states.large import fitting, joined, of_numbers, one_array, plain_numbers, take
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
@@ -100,13 +101,17 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     """The values of a column at some rows; null at -1."""
     if len(rows) == len(column) and are_numbers(rows):
         return column
-    none = rows < 0 if len(rows) and rows.min() < 0 else None
-    if (none is not None or column.null_count) and len(column) and (own := plain_numbers(column)) is not None:
-        if column.null_count:
-            null = column.is_null().to_numpy(zero_copy_only=False)[rows]
-            none = null if none is None else null | none
-        return pa.array(own[rows], mask=none).view(column.type)
-    return fitting(take(column, pa.array(rows, mask=none)), column.type)
+    numbers = plain_numbers(column) if len(column) else None
+    if numbers is None:
+        none = rows < 0 if len(rows) and rows.min() < 0 else None
+        return fitting(take(column, pa.array(rows, mask=none)), column.type)
+    found, valid = np.empty(len(rows), f"i{numbers.itemsize}"), None
+    if loops.take_words(numbers.view(found.dtype), rows, found) or column.null_count:
+        whole = one_array(column)
+        bits = whole.buffers()[0] and np.frombuffer(whole.buffers()[0], np.uint8)
+        valid = np.empty((len(rows) + 7) // 8, np.uint8)
+        loops.take_bits(bits, whole.offset, rows, valid)
+    return of_numbers(found, column.type, valid)
 
 
 def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:

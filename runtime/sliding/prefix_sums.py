@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...aggregators import loops
 from ...aggregators.numeric.float_sums import largest_of
+from ...aggregators.states.alike import are_ones, are_zeros
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
@@ -41,12 +42,14 @@ MIN_EXPONENT = -1074
 def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDArray[np.integer]) -> None:
     """The sums of a tile's windows over integers (rows,), modulo their range, into ``out`` (windows,)."""
     dtype = values.dtype
-    if (values[:64] == values[0]).all() and (values == values[0]).all():
+    if (values[:64] == values[0]).all() and (are_ones(values) or (values == values[0]).all()):
         if tile.step:
             out.fill((values[:1] * np.array(tile.widest).astype(dtype))[0])
-        else:
-            low, high = tile.ranges()
-            np.multiply(values[:1], (high - low).astype(dtype), out=out)
+            return
+        low, high = tile.ranges()
+        np.subtract(high, low, out=out, casting="unsafe")
+        if values[0] != 1:
+            np.multiply(values[:1], out, out=out)
         return
     if tile.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
@@ -79,7 +82,8 @@ def float_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensate
 
 
 def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensated) -> Bools | None:
-    largest, largest_low = largest_of(values.high), largest_of(values.low)
+    largest = largest_of(values.high)
+    largest_low = 0.0 if are_zeros(values.low) else largest_of(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(tile.length, bool)
     adders = _three_adders(largest, largest_low, tile.widest)

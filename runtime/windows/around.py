@@ -19,7 +19,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
-from ..frames.window_ranges import Coverage, Ranges
+from ..frames.window_ranges import UNTIMED, Coverage, Ranges
 from ..frames.windows import TypeOf, Windows
 from .calendar import Reach, reach_of
 from .spec import BOUNDS, Bounds, MinFill, Spec, check_words, of_rows, one_of, samples
@@ -177,17 +177,15 @@ class AroundRows(Windows):
         return isinstance(other, AroundRows)
 
     def ranges(self, partials: PartialsView) -> Ranges:
+        low, high, filled = partials.around(self.first, self.last)
+        found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
+        if not filled or not self.partial:
+            least = 1 if self.partial else self.last - self.first + 1
+            found = found.where(np.flatnonzero(high - low >= least))
+        if partials.untimed:
+            return found
         at = partials.window_inputs["first"]
-        row = np.arange(len(at))
-        least, most = partials.of_keys(partials.starts), partials.of_keys(partials.ends)
-        low, high = row + self.first, row + self.last + 1
-        if self.partial:
-            low, high = np.clip(low, least, most), np.clip(high, least, most)
-            kept = np.flatnonzero(low < high)
-        else:
-            kept = np.flatnonzero((low >= least) & (high <= most))
-        low, high = low[kept], high[kept]
-        return Ranges(low, high, kept, at[low], at[high - 1], at[kept])
+        return found._replace(start=at[found.low], end=at[found.high - 1], at=at[found.row])
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         ticks = view.window_inputs["first"]
@@ -245,10 +243,9 @@ class AroundTime(Windows):
         )
         if self.start.most + shifts[0] > self.end.least + shifts[1]:
             high = np.maximum(low, high)
-        if are_ones(partials.window_inputs["rows"]):
-            return Ranges(low, high, row, start, end, at)
-        row = np.repeat(row, partials.window_inputs["rows"])
-        return Ranges(low[row], high[row], row, start[row], end[row], at[row])
+        found = Ranges(low, high, row, UNTIMED, UNTIMED) if partials.untimed else Ranges(low, high, row, start, end, at)
+        rows = partials.window_inputs["rows"]
+        return found if are_ones(rows) else found.where(np.repeat(row, rows))
 
     @cached_property
     def _shift(self) -> int:

@@ -136,6 +136,13 @@ class Anchored(Windows):
     def with_anchor_keys(self, keys: tuple[pa.Array, ...]) -> Windows:
         return replace(self, keys=keys)
 
+    def of_anchors(self, rows: Ints, keys: pa.Array, ticks: tuple[int, int]) -> Windows | None:
+        if not self.by_tick or self.edges is None:
+            return None
+        edges = np.array([min(ticks[0], self.edges[0]), max(ticks[1] + 1, self.edges[-1])])
+        bounds = {name: getattr(self, name)[rows] for name in ("start", "end", "at")}
+        return replace(self, keys=(keys,), key_names=("key",), edges=edges, **bounds)
+
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:
         """The sorted bounds of windows, and the places among them of each window's start and end."""
@@ -176,7 +183,10 @@ class Anchored(Windows):
 
     def _by_key(self, view: PartialsView) -> GivenRows:
         key, anchor = self._pairs(view)
-        order = np.lexsort((anchor, self.at[anchor], key))
+        at = self.at[anchor]
+        if ((key[1:] > key[:-1]) | (key[1:] == key[:-1]) & (at[1:] >= at[:-1])).all():
+            return GivenRows(anchor, np.bincount(key, minlength=len(view.starts)))
+        order = np.lexsort((anchor, at, key))
         return GivenRows(anchor[order], np.bincount(key, minlength=len(view.starts)))
 
     def ranges(self, partials: PartialsView) -> Ranges:

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
+from ...aggregators.states.alike import numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
+from ..frames.window_ranges import UNTIMED, Coverage, Ranges, ranges_by_id
 from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
@@ -308,13 +309,15 @@ class LandmarkEach(Bounded):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
-        row = np.arange(len(at))
-        high = row + 1
+        low, high, _ = partials.around(-len(at), 0)
+        row = numbers(len(at))
         if self.beyond is not None and len(row):
             opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
             high = np.minimum(high, opened[partials.key])
+        if partials.untimed:
+            found = Ranges(low, high, row, UNTIMED, UNTIMED)
+            return found if self.beyond is None else found.where(found.high > found.low)
         end = at if self.until is None else np.minimum(at, self.until)
-        low = partials.of_keys(partials.starts)
         start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
         found = Ranges(low, high, row, start, end, at)
         return found if self.beyond is None else found.where(found.high > found.low)

@@ -14,7 +14,7 @@ from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.steps import Steps
-from ..frames.window_ranges import Coverage, Ranges
+from ..frames.window_ranges import UNTIMED, Coverage, Ranges
 from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .spec import Emit, Gaps, MinFill, Spec, check_words, one_of, samples, whole
@@ -224,13 +224,14 @@ class EachRow(RowSteps):
         return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]
 
     def ranges(self, partials: PartialsView) -> Ranges:
-        count, at = len(partials.frames), partials.window_inputs["first"]
-        row, high = numbers(count), numbers(count + 1)[1:]
-        low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
+        low, high, _ = partials.around(1 - self.steps.size, 0)
+        found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
         if self.min_fill == "full":
-            row = np.flatnonzero(partials.frames >= self.steps.size - 1)
-            low, high, at = low[row], row + 1, at[row]
-        return Ranges(low, high, row, partials.window_inputs["first"][low], at, at)
+            found = found.where(np.flatnonzero(partials.frames >= self.steps.size - 1))
+        if partials.untimed:
+            return found
+        at = partials.window_inputs["first"]
+        return found._replace(start=at[found.low], end=at[found.row], at=at[found.row])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,70 @@
+"""Lookbacks of many labels, whose keys go side by side, against a definition of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from tests.support.limits import limits
+from tests.support.loops import WAYS, by
+
+KEYS = [None, *(f"key {number}" for number in range(9))]
+
+
+def events(rows: int, first: int, seed: int) -> pa.Table:
+    """Rows of some keys from a first one on, in no order of time."""
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "k": pa.array([KEYS[at] for at in rng.integers(first, first + 7, rows)], pa.string()),
+            "n": pa.array(rng.integers(0, 2, rows)),
+            "t": rng.integers(0, 300, rows),
+            "x": pa.array(rng.integers(-99, 99, rows).astype(float), mask=rng.random(rows) < 0.2),
+        }
+    )
+
+
+def of_window(table: pa.Table, keys: Sequence[str], label: dict[str, Any], size: int) -> list[float]:
+    """The values of the window ``[at - size, at)`` of a label's key, by time and then as they came."""
+    rows = [
+        row
+        for row in table.to_pylist()
+        if all(row[key] == label[key] for key in keys) and label["at"] - size <= row["t"] < label["at"]
+    ]
+    return [row["x"] for row in sorted(rows, key=lambda row: row["t"]) if row["x"] is not None]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("keys", [["k"], ["k", "n"]])
+@pytest.mark.parametrize("order", ["none", "time", "key"])
+def test_each_label_has_its_windows(keys: list[str], order: str, way: str) -> None:
+    table, labels = events(240, 0, 1), events(90, 3, 2).select(["k", "n", "t"]).rename_columns(["k", "n", "at"])
+    if order != "none":
+        table = table.sort_by("t")
+        labels = labels.sort_by("at" if order == "time" else "k")
+    with limits(keys_rows=64, many_rows=50, lookback_edges=4), by(way):
+        asked = ff.events(table, time="t", by=keys).window(ff.lookback(20, 100, at=labels))
+        found = asked.with_columns(n=ff.Count("x"), s=ff.Sum("x"), last=ff.Last("x"), most=ff.Max("x"))
+    assert found.select(labels.column_names).equals(labels)
+    for row in found.to_pylist():
+        for size in (20, 100):
+            values = of_window(table, keys, row, size)
+            assert row[f"n_{size}"] == len(values)
+            assert row[f"s_{size}"] == (sum(values) if values else None)
+            assert row[f"last_{size}"] == (values[-1] if values else None)
+            assert row[f"most_{size}"] == max(values, default=None)
+
+
+def test_labels_without_events_and_keys_of_other_types() -> None:
+    table = pa.table({"k": pa.array([1, 2, 2], pa.int32()), "t": [1, 2, 3], "x": [1.0, 2.0, 4.0]})
+    labels = pa.table({"k": pa.array([2**40, 2, 1, 7] * 3), "at": [9, 4, 2, 9] * 3})
+    with limits(lookback_edges=2, keys_rows=1):
+        asked = ff.events(table, time="t", by="k").window(ff.lookback(5, at=labels))
+        found = asked.with_columns(s=ff.Sum("x"), n=ff.Count())
+    assert found["s_5"].to_pylist() == [None, 6.0, 1.0, None] * 3
+    assert found["n_5"].to_pylist() == [0, 2, 1, 0] * 3
