@@ -31,9 +31,12 @@ WORDS = "create.json"
 """The file, in the folder of the manifests, with the words of ``create``."""
 
 
-def create(path: str, time: str, frame: str, agg: list[str], by: Sequence[str]) -> None:
+def create(path: str, time: str, frame: str, agg: list[str], by: Sequence[str], format: str | None) -> None:
     """Check and keep what is said; QueryError where something else has been said before."""
-    said = {"time": time, "frame": frame, "agg": agg, "by": [key.strip() for each in by for key in each.split(",")]}
+    said: dict[str, Any] = {"time": time, "frame": frame, "agg": agg}
+    said["by"] = [key.strip() for each in by for key in each.split(",")]
+    if format is not None:
+        said["format"] = format
     system, place = place_of(path)
     if system.get_file_info(place).type != FileType.NotFound:
         if words_of(path) != said:
@@ -101,7 +104,8 @@ def made(path: str, said: dict[str, Any], trust: bool) -> StoredPartials:
     """The partials that are said to be at a path."""
     outputs: dict[str, Any] = read_aggregates(said["agg"], [])
     frame = read_windows(said["frame"], {})
-    return of_python(path, time=said["time"], by=said["by"], frame=frame, trust=trust, **outputs)
+    kind = said.get("format")
+    return of_python(path, time=said["time"], by=said["by"], frame=frame, format=kind, trust=trust, **outputs)
 
 
 def words_of(path: str) -> dict[str, Any]:

@@ -41,6 +41,7 @@ def create(
     ],
     agg: Annotated[list[str], typer.Option(metavar="NAME=OP:COLUMN", help="An output, as for framefold run.")],
     by: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A key; several by several.")] = None,
+    format: Annotated[str | None, typer.Option(metavar="KIND", help="parquet, or delta: a Delta Lake table.")] = None,
 ) -> None:
     """Say what is kept, before the first events come.
 
@@ -49,7 +50,7 @@ def create(
     from .at_rest import create as of
 
     with running():
-        of(path, time, frame, agg, by or [])
+        of(path, time, frame, agg, by or [], format)
 
 
 @app.command()

@@ -14,14 +14,15 @@ from ..support.command_line import main
 START = dt.datetime(2024, 5, 1)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(params=["parquet", "delta"])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Two days of events, and what is kept of the first."""
     for day in range(2):
         times = [START + dt.timedelta(days=day, minutes=97 * each) for each in range(14)]
         table = pa.table({"at": times, "k": ["a", "b"] * 7, "x": [each + day for each in range(14)]})
         pq.write_table(table, tmp_path / f"{day}.parquet")
     said = ["--time", "at", "--by", "k", "--frame", "1 hour", "--agg", "n=count", "--agg", "s=sum:x"]
+    said += ["--format", request.param]
     assert main(["partials", "create", str(tmp_path / "kept"), *said]) == 0
     assert main(["partials", "create", str(tmp_path / "kept"), *said]) == 0  # again
     assert main(["partials", "append", str(tmp_path / "kept"), str(tmp_path / "0.parquet"), "--run", "first"]) == 0
