@@ -17,7 +17,10 @@ DEVIATION_ROWS = 1 << 13
 """
 
 SQUARE_STATES = 1 << 14
-"""States that are made of sums of Spark SQL at a time: intermediate columns stay in the cache."""
+"""States that are made of sums of Spark SQL at a time: intermediate columns stay in the cache.
+
+0.93 and 0.90, Variance by Spark SQL.
+"""
 
 DENSE_VALUES = 1 << 20
 """Values are counted in an array of all possible ones where there are no more of these, or no more than rows.

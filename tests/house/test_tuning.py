@@ -15,12 +15,6 @@ CASE_OF: dict[str, str] = next(
     for each in BENCHMARK
     if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id == "CASE_OF"
 )
-NEED_A_SPARK = {
-    "SQUARE_STATES", "FEW_EVENTS", "MANY_A_GROUP", "FEW_GROUPS", "PARTIALS_AT_ONCE", "MIN_SHARE", "READ_TASK_BYTES",
-    "MIN_READ_TASK_BYTES", "READ_TASKS_A_CORE", "LOCAL_RELATION_BYTES", "RESULT_TASK_ROWS", "RESULT_TASK_BYTES",
-    "ASOF_BUCKETS", "BUCKET_STEP",
-}  # fmt: skip
-"""Numbers whose figures ``python -m benchmarks.tuning --spark`` has yet to give."""
 FIGURES = re.compile(r"^(?:(?P<name>[A-Z_]+): )?\d\.\d\d and \d\.\d\d, (?P<case>.+)\.$", re.MULTILINE)
 
 
@@ -40,7 +34,7 @@ def numbers(room: str) -> dict[str, str]:
 def test_every_number_has_its_case_and_two_figures(room: str) -> None:
     for name, text in numbers(room).items():
         cases = [found["case"] for found in FIGURES.finditer(text) if found["name"] in (None, name)]
-        assert cases == ([] if name in NEED_A_SPARK else [CASE_OF[name]]), name
+        assert cases == [CASE_OF[name]], name
 
 
 def test_every_case_is_of_a_number() -> None:
