@@ -23,7 +23,7 @@ from ..aggregators.states.categories import Categories
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
-from .accumulate.time_order import WholeKeys, sorted_events
+from .accumulate.time_order import Keyed, WholeKeys, sorted_events
 from .columns.field_types import type_of
 from .columns.key_codes import edges
 from .columns.malloc import give_back
@@ -38,6 +38,7 @@ from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way, warn
+from .results.as_they_come import results_as_they_come
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
@@ -224,7 +225,10 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
         kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
-    keys = WholeKeys(plan, some)
+    keyed = Keyed.of(plan, some)
+    if kept is None and (found := results_as_they_come(plan, some, keyed)) is not None:
+        return put_beside(rows, None, found)
+    keys = WholeKeys(plan, some, keyed)
     threads = pa.cpu_count() if plan.only_library_code else 1
     if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
         whole = of_one_size(keys.events(slice(0, len(some)))[0].to_reader())

@@ -265,6 +265,10 @@ class StateFunctions(Bindable):
     answers_nested: bool = True
     """Whether ``finish_ranges`` answers ranges that lie within one another, too, rather than return None for them."""
 
+    picks: Literal["first", "last"] | None = None
+    """Which of the states in a range whose field ``seen`` is true finishes to the result of all. For built-in
+    operations only."""
+
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
 

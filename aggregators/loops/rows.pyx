@@ -353,6 +353,136 @@ def place_codes(const code_number[::1] codes not None, int64_t[::1] free not Non
         raise IndexError(f"code {code} of a row is not among {size}")
 
 
+ctypedef fused floating:
+    double
+    float
+
+ctypedef fused folded:
+    double
+    float
+    int64_t
+    int32_t
+    int8_t
+
+
+def extremes_so_far(
+    const folded[::1] values not None,
+    const int32_t[::1] codes not None,
+    bint least,
+    folded[::1] best not None,
+    folded[::1] found not None,
+):
+    """Set for each row the least (as ``fmin``), or the greatest (as ``maximum``), of those of its code up to it.
+
+    ``best`` has that of each code before the first row, and changes.
+    """
+    cdef Py_ssize_t row, rows = codes.shape[0], size = best.shape[0]
+    cdef int64_t code = 0
+    cdef folded value, other
+    cdef bint take
+    if values.shape[0] != rows or found.shape[0] != rows:
+        raise ValueError("extremes_so_far: values, codes and what is found must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            value, other = values[row], best[code]
+            if folded in floating:
+                take = (value < other or other != other) if least else (value > other or value != value)
+            else:
+                take = value < other if least else value > other
+            if take:
+                best[code] = other = value
+            found[row] = other
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
+def sums_so_far(
+    const int64_t[::1] values not None,
+    const int32_t[::1] codes not None,
+    int64_t[::1] sums not None,
+    int64_t[::1] found not None,
+):
+    """Set for each row the sum of those of its code up to it, modulo 2**64; ``sums`` has that of each, and changes."""
+    cdef Py_ssize_t row, rows = codes.shape[0], size = sums.shape[0]
+    cdef int64_t code = 0
+    if values.shape[0] != rows or found.shape[0] != rows:
+        raise ValueError("sums_so_far: values, codes and what is found must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            sums[code] = <int64_t>(<uint64_t>sums[code] + <uint64_t>values[row])
+            found[row] = sums[code]
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
+def rows_so_far(
+    const int32_t[::1] codes not None,
+    const int8_t[::1] seen,
+    bint first,
+    int64_t[::1] known not None,
+    int64_t[::1] found not None,
+):
+    """Set for each row the first one, or the last, of its code up to it that is ``seen`` (None: all are), or -1.
+
+    ``known`` has that of each code, -1 before the first row, and changes.
+    """
+    cdef Py_ssize_t row, rows = codes.shape[0], size = known.shape[0]
+    cdef int64_t code = 0
+    cdef bint all = seen is None
+    if found.shape[0] != rows or not all and seen.shape[0] != rows:
+        raise ValueError("rows_so_far: codes, what is seen and what is found must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            if (all or seen[row]) and not (first and known[code] >= 0):
+                known[code] = row
+            found[row] = known[code]
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
+def rows_before(const int32_t[::1] codes not None, int64_t[:, ::1] last not None, int64_t[::1] found not None):
+    """Set for each row the one that is as many rows of its code before as ``last`` has columns but one, or -1.
+
+    The columns of ``last`` have the last rows of each code in a ring, -1 for none, and then which of these is the
+    oldest; they change.
+    """
+    cdef Py_ssize_t row, rows = codes.shape[0], size = last.shape[0], many = last.shape[1] - 1
+    cdef int64_t code = 0
+    cdef int64_t* of
+    if found.shape[0] != rows or many < 1:
+        raise ValueError("rows_before: codes and what is found must be of one length, and there must be a row to keep")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            of = &last[code, 0]
+            if not 0 <= of[many] < many:
+                of[many] = 0
+            found[row] = of[of[many]]
+            of[of[many]] = row
+            of[many] = of[many] + 1 if of[many] + 1 < many else 0
+        else:
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
     """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1

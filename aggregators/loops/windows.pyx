@@ -2,7 +2,7 @@
 """Loops over windows, each in one pass where numpy takes several. The numpy code next to each caller gives the same."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 # With GCC the arithmetic loop is compiled twice: for any processor, and for those with AVX2. The loader picks one.
 cdef extern from *:
@@ -23,6 +23,10 @@ cdef extern from *:
     FRAMEFOLD_WIDE static int framefold_slide_ranges(
         const double*, const double*, const int64_t*, const int64_t*, double, double, double, double*, double*,
         Py_ssize_t, Py_ssize_t, int64_t*);
+    FRAMEFOLD_WIDE static int framefold_split_tile(
+        const double*, Py_ssize_t, double, double, double, int64_t*, int64_t*, int64_t*);
+    FRAMEFOLD_WIDE static void framefold_add_up_tile(
+        const int64_t*, const int64_t*, const int64_t*, Py_ssize_t, double, double, double, double*, double*);
     """
     void soon "framefold_soon" (const void* place) noexcept nogil
 
@@ -498,4 +502,98 @@ def plane_sums(
                 highs, lows, &begin[0], &end[0], by.first, by.second, by.third, &sums[0], into_lost, length, rows, running
             )
             free(running)
+    return whole
+
+
+cdef bint split_tile "framefold_split_tile" (
+    const double* values,
+    Py_ssize_t rows,
+    double first,
+    double second,
+    double third,
+    int64_t* firsts,
+    int64_t* seconds,
+    int64_t* thirds,
+) noexcept nogil:
+    """``split_in_integers`` of floats; whether nothing is left of any."""
+    cdef Adders by
+    cdef Py_ssize_t row
+    cdef int64_t odd = 0
+    by.first, by.second, by.third = first, second, third
+    for row in range(rows):
+        odd |= split_in_integers(values[row], 0.0, &by, &firsts[row], &seconds[row], &thirds[row])
+    return not odd
+
+
+cdef void add_up_tile "framefold_add_up_tile" (
+    const int64_t* firsts,
+    const int64_t* seconds,
+    const int64_t* thirds,
+    Py_ssize_t rows,
+    double first,
+    double second,
+    double third,
+    double* sums,
+    double* lost,
+) noexcept nogil:
+    """The sums of three parts each, of the bits of floats with their adders."""
+    cdef Py_ssize_t row
+    cdef Float upper, middle, lower
+    for row in range(rows):
+        upper.bits, middle.bits, lower.bits = firsts[row], seconds[row], thirds[row]
+        sums[row] = add_up(upper.number - first, middle.number - second, lower.number - third, &lost[row])
+
+
+def plane_sums_so_far(
+    const double[::1] values not None,
+    const int32_t[::1] codes not None,
+    Py_ssize_t size,
+    adders not None,
+    double[::1] sums not None,
+    double[::1] lost,
+):
+    """Set for each row the sum of the rows of its code up to it, and what rounding lost unless ``lost`` is None.
+
+    Codes are below ``size``. As ``plane_sums``: False, with unspecified sums, where three floats do not hold a value.
+    """
+    cdef Py_ssize_t rows = values.shape[0], start = 0, some, row
+    cdef int64_t[TILE_ROWS] firsts, seconds, thirds
+    cdef double[TILE_ROWS] left
+    cdef Float one, two, three
+    cdef int64_t code = 0
+    cdef uint64_t* of
+    cdef bint whole = True, right = True
+    one.number, two.number, three.number = adders
+    if codes.shape[0] != rows or sums.shape[0] != rows or (lost is not None and lost.shape[0] != rows):
+        raise ValueError("plane_sums_so_far: values, codes, sums and lost must be of one length")
+    cdef uint64_t* running = <uint64_t*>calloc(max(size, 1), 3 * sizeof(uint64_t))
+    if running == NULL:
+        raise MemoryError
+    with nogil:
+        while start < rows and whole and right:
+            some = min(TILE_ROWS, rows - start)
+            whole = split_tile(
+                &values[start], some, one.number, two.number, three.number, firsts, seconds, thirds
+            )
+            for row in range(some):
+                code = codes[start + row]
+                if not 0 <= code < size:
+                    right = False
+                    break
+                of = running + 3 * code
+                of[0] += <uint64_t>firsts[row] - <uint64_t>one.bits
+                of[1] += <uint64_t>seconds[row] - 2 * <uint64_t>two.bits
+                of[2] += <uint64_t>thirds[row] - <uint64_t>three.bits
+                firsts[row] = <int64_t>(of[0] + <uint64_t>one.bits)
+                seconds[row] = <int64_t>(of[1] + <uint64_t>two.bits)
+                thirds[row] = <int64_t>(of[2] + <uint64_t>three.bits)
+            if right:
+                add_up_tile(
+                    firsts, seconds, thirds, some, one.number, two.number, three.number, &sums[start],
+                    &left[0] if lost is None else &lost[start],
+                )
+            start += some
+    free(running)
+    if not right:
+        raise IndexError(f"code {code} of a row is not among {size}")
     return whole

@@ -48,6 +48,7 @@ class First(AggregateOperation):
     uses_order = True
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True
+    picks = "first"
 
     def __init__(self, column: ColumnLike, *, ties: ColumnLike | None = None) -> None:
         super().__init__(column, *() if ties is None else (ties,))
@@ -136,3 +137,4 @@ class Last(First):
     """
 
     earliest = False
+    picks = "last"

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +61,27 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
     return events
 
 
+class Keyed(NamedTuple):
+    """The key of each event as a number, and the order of events in time.
+
+    Attributes
+    ----------
+    codes, size
+        For each of the parts of the events, a number below ``size`` for each.
+    by_time
+        The stable order of events by time and ties; None: as they are.
+    """
+
+    codes: list[NDArray[Any]]
+    size: int
+    by_time: Index | None
+
+    @classmethod
+    def of(cls, plan: Plan, events: pa.Table) -> Keyed:
+        """Those of the events of a plan, with a time each."""
+        return cls(*key_numbers(plan, events, parts_of(len(events))), time_order(plan, events))
+
+
 class WholeKeys:
     """Events of some keys at a time, sorted, for results that are put beside them: keys come in any order.
 
@@ -70,6 +91,8 @@ class WholeKeys:
         What is computed.
     events
         In any order, with a time each.
+    keyed
+        What is known of these; None: nothing yet.
 
     Attributes
     ----------
@@ -81,11 +104,10 @@ class WholeKeys:
         The place of each event among the sorted ones; None where they are sorted.
     """
 
-    def __init__(self, plan: Plan, events: pa.Table) -> None:
+    def __init__(self, plan: Plan, events: pa.Table, keyed: Keyed | None = None) -> None:
         self.plan, self.names, rows = with_keys_numbered(plan), plan.by, len(events)
         parts = parts_of(rows)
-        codes, size = key_numbers(plan, events, parts)
-        by_time = time_order(plan, events)
+        codes, size, by_time = keyed or Keyed.of(plan, events)
         if by_time is not None:
             whole = np.concatenate(codes)[by_time]
             codes = [whole[some] for some in parts]

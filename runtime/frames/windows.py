@@ -45,6 +45,22 @@ class Numbering(NamedTuple):
     second: bool = True
 
 
+class RowsBack(NamedTuple):
+    """The window of each row as rows of its key up to it: from so many rows before on, up to so many rows before.
+
+    Attributes
+    ----------
+    first, last
+        How many rows before its own the first and the last row of a window are; ``first`` None: the key's first row.
+    full
+        Whether windows that would begin before the key's first row are left out.
+    """
+
+    first: int | None
+    last: int
+    full: bool
+
+
 class RowOrder(NamedTuple):
     """SQL of a DataFrame's events in the order of their key: its columns, the tick of a row, the order of rows."""
 
@@ -176,6 +192,11 @@ class Windows(ABC):
     @property
     def row_span(self) -> tuple[int, int] | None:
         """(lookback, lookahead): the rows a window takes in before and after its own; None: any number."""
+        return None
+
+    @property
+    def rows_back(self) -> RowsBack | None:
+        """The rows up to its own that each row's window has, all of them in windows; None where it is otherwise."""
         return None
 
     @property

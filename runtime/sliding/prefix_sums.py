@@ -86,7 +86,7 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     largest_low = 0.0 if are_zeros(values.low) else largest_of(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(tile.length, bool)
-    adders = _three_adders(largest, largest_low, tile.widest)
+    adders = three_adders(largest, largest_low, tile.widest)
     ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
     lost = out.low if out.low.flags.writeable else None
     high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
@@ -117,7 +117,7 @@ def _adder(bound: float, widest: int) -> tuple[float, float]:
     return math.ldexp(1.5, 52 + exponent), math.ldexp(1.0, exponent)
 
 
-def _three_adders(largest: float, largest_low: float, widest: int) -> tuple[float, float, float]:
+def three_adders(largest: float, largest_low: float, widest: int) -> tuple[float, float, float]:
     """The numbers by which the compiled loop splits values; as :func:`_split` does."""
     first, coarse = _adder(largest, widest)
     second, fine = _adder(coarse / 2 + largest_low, widest)

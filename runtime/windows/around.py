@@ -20,7 +20,7 @@ from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import UNTIMED, Coverage, Ranges
-from ..frames.windows import TypeOf, Windows
+from ..frames.windows import RowsBack, TypeOf, Windows
 from .calendar import Reach, reach_of
 from .spec import BOUNDS, Bounds, MinFill, Spec, check_words, of_rows, one_of, samples
 
@@ -172,6 +172,10 @@ class AroundRows(Windows):
     @property
     def row_span(self) -> tuple[int, int]:
         return max(-self.first, 0), max(self.last, 0)
+
+    @property
+    def rows_back(self) -> RowsBack | None:
+        return RowsBack(-self.first, -self.last, not self.partial) if self.last <= 0 and self.emit == "every" else None
 
     def cuts_as(self, other: Windows) -> bool:
         return isinstance(other, AroundRows)

@@ -15,7 +15,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import UNTIMED, Coverage, Ranges, ranges_by_id
-from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
+from ..frames.windows import Pattern, RowOrder, RowsBack, TypeOf, WithValidity
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
 from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, check_words, one_of
@@ -295,6 +295,10 @@ class LandmarkEach(Bounded):
     @property
     def one_for_each(self) -> Literal["event"]:
         return "event"
+
+    @property
+    def rows_back(self) -> RowsBack | None:
+        return RowsBack(None, 0, False) if self.since is self.until is None and self.emit == "every" else None
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From its time on."""

@@ -15,7 +15,7 @@ from ..columns.ticks import NEVER, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.steps import Steps
 from ..frames.window_ranges import UNTIMED, Coverage, Ranges
-from ..frames.windows import Pattern, RowOrder, TypeOf, WithValidity
+from ..frames.windows import Pattern, RowOrder, RowsBack, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .spec import Emit, Gaps, MinFill, Spec, check_words, one_of, samples, whole
 
@@ -219,6 +219,10 @@ class EachRow(RowSteps):
     @property
     def one_for_each(self) -> Literal["event"]:
         return "event"
+
+    @property
+    def rows_back(self) -> RowsBack | None:
+        return RowsBack(self.steps.size - 1, 0, self.min_fill == "full") if self.emit == "every" else None
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]

@@ -1,0 +1,193 @@
+"""Results beside events that are in the order of time, row by row: nothing is sorted, and there are no partials.
+
+For windows of the rows of a key so far, whose running states are kept for each key, and for those of a row or two, which
+are looked up. Each field of a state is folded in one pass; results have the same bits as those of windows that slide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...aggregators import loops
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.frames import Frames
+from ...aggregators.contract.operation import State
+from ...aggregators.numeric.float_sums import largest_of
+from ...aggregators.states.alike import are_zeros, numbers, ones
+from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.fields import HUGE, Column, Compensated, CompensatedField, Plain
+from ...aggregators.states.large import joined
+from ..accumulate.time_order import Keyed
+from ..columns.plain import plain
+from ..frames.windows import RowsBack
+from ..plan.cells import Taken, values_of
+from ..plan.plan import Plan
+from ..sliding.prefix_sums import three_adders
+from ..sliding.slide import all_true
+from ..threads import at_once, parts_of
+from ..tuning import MAX_SPARSE
+from .beside import at_rows
+from .over_ranges import Column as Results
+
+LEAST, GREATEST = (np.fmin, np.minimum, np.logical_and), (np.maximum, np.fmax, np.logical_or)
+FOLDED = {np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "?")}
+"""The functions and the types of fields that are folded; of floats, fmin and maximum alone."""
+
+
+def results_as_they_come(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None:
+    """The results of a plan with a window for each event, in the order of events; None where this is not the way.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    events
+        With a time each.
+    keyed
+        Of the events.
+    """
+    rows, reaches = len(events), [windows.rows_back for windows in plan.axis.windows]
+    if not rows or keyed.by_time is not None or not loops.compiled or not fits(plan, reaches):
+        return None
+    room = max(MAX_SPARSE, 4 * rows)
+    if any(keyed.size * ((reach.first or 0) + 2) > room for reach in reaches if reach is not None):
+        return None
+    keys = Keys(np.concatenate(keyed.codes).astype(np.int32, copy=False), keyed.size)
+    types = plan.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
+    frames = Frames(numbers(rows), rows, plan.times.ticks(columns[plan.time]), None, ones(rows))
+    found: dict[Taken, Results] = {}
+    for name, bound in plan.outputs.items():
+        states = bound.accumulate(frames, [columns[column] for column in bound.columns])
+        for number in plan.over[name]:
+            reach = reaches[number]
+            assert reach is not None
+            results = results_of(bound, states, reach, keys)
+            if results is None:
+                return None
+            found[Taken(name, number)] = results
+    return pa.Table.from_arrays(
+        [values_of(cell, found.__getitem__) for cell in plan.cells.values()], schema=plan.result_schema
+    )
+
+
+def fits(plan: Plan, reaches: list[RowsBack | None]) -> bool:
+    """Whether all outputs of a plan are folded or picked over all of their windows."""
+    if plan.until is not None or plan.samples or plan.filled:
+        return False
+    over = [(bound, reaches[number]) for name, bound in plan.outputs.items() for number in plan.over[name]]
+    return all(reach is not None and is_folded(bound, reach) for bound, reach in over)
+
+
+def is_folded(bound: BoundAggregate, reach: RowsBack) -> bool:
+    """Whether an operation is computed row by row over windows, unless its values forbid it."""
+    if bound.untrusted:
+        return False
+    if reach.first == reach.last or (bound.answers_ranges and bound.operation.picks):
+        return True
+    if reach.first is not None or not bound.has_kernels:
+        return False
+    return all(can_fold(bound.ufuncs[key], kind) for key, kind in bound.fields.items())
+
+
+def can_fold(function: Any, kind: Any) -> bool:
+    """Whether a loop joins the values of a field."""
+    if isinstance(kind, CompensatedField) or not isinstance(kind, Plain):
+        return isinstance(kind, CompensatedField)
+    if function is np.add:
+        return kind.dtype == np.int64
+    return kind.dtype in FOLDED and (function in (np.fmin, np.maximum) or kind.dtype.kind != "f")
+
+
+class Keys:
+    """The key of each row, in the order of time; what is asked more than once is kept.
+
+    Parameters
+    ----------
+    codes
+        A number for each row, below ``size``.
+    """
+
+    def __init__(self, codes: NDArray[np.int32], size: int) -> None:
+        self.codes, self.size = codes, size
+        self._before: dict[int, Ints] = {0: numbers(len(codes))}
+
+    def before(self, count: int) -> Ints:
+        """For each row the one that is so many rows of its key before; -1 for none."""
+        if count not in self._before:
+            ring = np.full((self.size, count + 1), -1)
+            loops.rows_before(self.codes, ring, self._before.setdefault(count, np.empty(len(self.codes), np.int64)))
+        return self._before[count]
+
+    def so_far(self, seen: Bools | None, first: bool) -> Ints:
+        """For each row the first or the last one of its key up to it that is seen (None: all are); -1 for none."""
+        found = np.empty(len(self.codes), np.int64)
+        mask = None if seen is None else seen.view(np.int8)
+        loops.rows_so_far(self.codes, mask, first, np.full(self.size, -1), found)
+        return found
+
+
+def results_of(bound: BoundAggregate, states: State, reach: RowsBack, keys: Keys) -> Results | None:
+    """The results of windows over states of single rows; None where these cannot be folded."""
+    if reach.first == reach.last:
+        return at_once_at_rows(bound.finish(states), keys.before(reach.last))
+    if bound.answers_ranges and (picks := bound.operation.picks):
+        rows = picked(states["seen"], picks == "first", reach, keys)
+        return None if rows is None else at_once_at_rows(bound.finish(states), rows)
+    rounded: bool = getattr(bound.operation, "rounds", False)
+
+    def fold(key: str) -> Column | None:
+        return folded(bound.ufuncs[key], states[key], bound.identity[key], keys, rounded)
+
+    made = dict(zip(states, at_once(fold, list(states)), strict=True))
+    return None if any(column is None for column in made.values()) else bound.finish(made)
+
+
+def picked(seen: Bools, first: bool, reach: RowsBack, keys: Keys) -> Ints | None:
+    """The row of each window, of more than one row, that is its first or last one seen, or none; None: unknown."""
+    mask = None if seen.all() else seen
+    if reach.first is None:
+        return keys.before(0) if mask is None and not first else keys.so_far(mask, first)
+    oldest, newest = keys.before(reach.first), keys.before(reach.last)
+    rows = oldest if first else newest
+    if not (mask is None and (reach.full or not first)):
+        if reach.first - reach.last > 1:
+            return None
+        there = rows >= 0 if mask is None else (rows >= 0) & mask[rows]
+        rows = np.where(there, rows, newest if first else oldest)
+    return np.where(oldest < 0, -1, rows) if reach.full and rows is not oldest else rows
+
+
+def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded: bool) -> Column | None:
+    """A field of the rows of each key so far; sums of floats are ``rounded`` to one; None where it has to slide."""
+    rows = len(keys.codes)
+    if isinstance(column, Compensated):
+        largest = largest_of(column.high)
+        if column.special_values is not None or not largest < HUGE or not are_zeros(column.low):
+            return None
+        sums, lost = np.empty(rows), None if rounded else np.empty(rows)
+        adders = three_adders(largest, 0.0, rows)
+        if not loops.plane_sums_so_far(np.ascontiguousarray(column.high), keys.codes, keys.size, adders, sums, lost):
+            return None
+        return Compensated(sums, np.broadcast_to(0.0, rows) if lost is None else lost)
+    if all_true(column):
+        return column
+    values: Any = np.ascontiguousarray(column)  # type: ignore[call-overload]
+    found = np.empty_like(values)
+    if function is np.add:
+        loops.sums_so_far(values, keys.codes, np.zeros(keys.size, np.int64), found)
+        return found
+    best = np.repeat(np.asarray(identity, values.dtype), keys.size)
+    kind = np.int8 if values.dtype == bool else values.dtype
+    loops.extremes_so_far(values.view(kind), keys.codes, function in LEAST, best.view(kind), found.view(kind))
+    return found
+
+
+def at_once_at_rows(column: Results, rows: Ints) -> Results:
+    """The values of a column at some rows, null at -1; by several threads where they are many."""
+    parts = parts_of(len(rows))
+    return column if rows is numbers(len(rows)) else joined(at_once(lambda some: at_rows(column, rows[some]), parts))
