@@ -1,11 +1,12 @@
 """Results beside events that are in the order of time, row by row: nothing is sorted, and there are no partials.
 
-For windows of the rows of a key so far, whose running states are kept for each key, and for those of a row or two, which
-are looked up. Each field of a state is folded in one pass; results have the same bits as those of windows that slide.
+For windows of the rows of a key so far, of which each key has its running state, and for windows of a row or two, which
+are looked up. Each field of a state is folded in one pass; results have the bits of those of windows that slide.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 from ...aggregators import loops
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.frames import Frames
-from ...aggregators.contract.operation import State
+from ...aggregators.contract.wrapped import each_ones
 from ...aggregators.numeric.float_sums import largest_of
-from ...aggregators.states.alike import are_zeros, numbers, ones
+from ...aggregators.states.alike import are_numbers, are_zeros, numbers, ones
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import HUGE, Column, Compensated, CompensatedField, Plain
-from ...aggregators.states.large import joined
+from ...aggregators.states.large import joined, one_array
+from ...aggregators.states.limbs import Exact, ExactField
+from ...aggregators.states.objects import Objects
+from ...aggregators.states.ragged import RaggedField
 from ..accumulate.time_order import Keyed
 from ..columns.plain import plain
 from ..frames.windows import RowsBack
@@ -56,23 +60,20 @@ def results_as_they_come(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table
     room = max(MAX_SPARSE, 4 * rows)
     if any(keyed.size * ((reach.first or 0) + 2) > room for reach in reaches if reach is not None):
         return None
-    keys = Keys(np.concatenate(keyed.codes).astype(np.int32, copy=False), keyed.size)
-    types = plan.input_schema
+    types, ticks = plan.input_schema, plan.times.ticks
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
-    frames = Frames(numbers(rows), rows, plan.times.ticks(columns[plan.time]), None, ones(rows))
+    keys = Keys(np.concatenate(keyed.codes).astype(np.int32, copy=False), keyed.size, ticks(columns[plan.time]))
     found: dict[Taken, Results] = {}
     for name, bound in plan.outputs.items():
-        states = bound.accumulate(frames, [columns[column] for column in bound.columns])
         for number in plan.over[name]:
             reach = reaches[number]
             assert reach is not None
-            results = results_of(bound, states, reach, keys)
+            results = results_of(bound, [columns[column] for column in bound.columns], reach, keys)
             if results is None:
                 return None
             found[Taken(name, number)] = results
-    return pa.Table.from_arrays(
-        [values_of(cell, found.__getitem__) for cell in plan.cells.values()], schema=plan.result_schema
-    )
+    cells = [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
+    return pa.Table.from_arrays(cells, schema=plan.result_schema)
 
 
 def fits(plan: Plan, reaches: list[RowsBack | None]) -> bool:
@@ -85,22 +86,31 @@ def fits(plan: Plan, reaches: list[RowsBack | None]) -> bool:
 
 def is_folded(bound: BoundAggregate, reach: RowsBack) -> bool:
     """Whether an operation is computed row by row over windows, unless its values forbid it."""
-    if bound.untrusted:
+    if bound.untrusted or any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
         return False
-    if reach.first == reach.last or (bound.answers_ranges and bound.operation.picks):
+    if bound.joined_parts and bound.spec.joins_results:
+        return all(is_folded(part, reach) for part in bound.joined_parts.values())
+    if reach.first == reach.last or picks(bound) is not None:
         return True
     if reach.first is not None or not bound.has_kernels:
         return False
     return all(can_fold(bound.ufuncs[key], kind) for key, kind in bound.fields.items())
 
 
+def picks(bound: BoundAggregate) -> str | None:
+    """Whether the result of a window is that of its first or its last row with a value; None: of others, too."""
+    return bound.operation.picks if bound.answers_ranges else None
+
+
 def can_fold(function: Any, kind: Any) -> bool:
     """Whether a loop joins the values of a field."""
-    if isinstance(kind, CompensatedField) or not isinstance(kind, Plain):
-        return isinstance(kind, CompensatedField)
+    if not isinstance(kind, Plain):
+        return isinstance(kind, (CompensatedField, ExactField))
     if function is np.add:
         return kind.dtype == np.int64
-    return kind.dtype in FOLDED and (function in (np.fmin, np.maximum) or kind.dtype.kind != "f")
+    if kind.dtype not in FOLDED or function not in (*LEAST, *GREATEST):
+        return False
+    return kind.dtype.kind != "f" or function in (np.fmin, np.maximum)
 
 
 class Keys:
@@ -110,10 +120,13 @@ class Keys:
     ----------
     codes
         A number for each row, below ``size``.
+    ticks
+        The times of rows.
     """
 
-    def __init__(self, codes: NDArray[np.int32], size: int) -> None:
+    def __init__(self, codes: NDArray[np.int32], size: int, ticks: Ints) -> None:
         self.codes, self.size = codes, size
+        self.frames = Frames(numbers(len(codes)), len(codes), ticks, None, ones(len(codes)))
         self._before: dict[int, Ints] = {0: numbers(len(codes))}
 
     def before(self, count: int) -> Ints:
@@ -131,13 +144,25 @@ class Keys:
         return found
 
 
-def results_of(bound: BoundAggregate, states: State, reach: RowsBack, keys: Keys) -> Results | None:
-    """The results of windows over states of single rows; None where these cannot be folded."""
+def results_of(bound: BoundAggregate, inputs: Sequence[pa.Array], reach: RowsBack, keys: Keys) -> Results | None:
+    """The results of the windows of all rows, which those of the inputs are; None where these cannot be folded."""
+    if bound.joined_parts and bound.spec.joins_results:
+        given = each_ones(bound.joined_parts, inputs)
+        made = {name: results_of(part, given[name], reach, keys) for name, part in bound.joined_parts.items()}
+        parts = {name: one_array(results) for name, results in made.items() if results is not None}
+        return bound.joined(parts) if len(parts) == len(made) else None
+    if (which := picks(bound)) is not None and inputs[0].type == bound.result:
+        column = inputs[0]
+        seen = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
+        rows = picked(seen, which == "first", reach, keys)
+        return None if rows is None else results_at(column, rows)
+    states = bound.accumulate(keys.frames, inputs)
+    if which is not None:
+        seen = states["seen"]
+        rows = picked(None if seen.all() else seen, which == "first", reach, keys)
+        return None if rows is None else results_at(bound.finish(states), rows)
     if reach.first == reach.last:
-        return at_once_at_rows(bound.finish(states), keys.before(reach.last))
-    if bound.answers_ranges and (picks := bound.operation.picks):
-        rows = picked(states["seen"], picks == "first", reach, keys)
-        return None if rows is None else at_once_at_rows(bound.finish(states), rows)
+        return results_at(bound.finish(states), keys.before(reach.last))
     rounded: bool = getattr(bound.operation, "rounds", False)
 
     def fold(key: str) -> Column | None:
@@ -147,18 +172,16 @@ def results_of(bound: BoundAggregate, states: State, reach: RowsBack, keys: Keys
     return None if any(column is None for column in made.values()) else bound.finish(made)
 
 
-def picked(seen: Bools, first: bool, reach: RowsBack, keys: Keys) -> Ints | None:
-    """The row of each window, of more than one row, that is its first or last one seen, or none; None: unknown."""
-    mask = None if seen.all() else seen
+def picked(seen: Bools | None, first: bool, reach: RowsBack, keys: Keys) -> Ints | None:
+    """The row of each window that is its first or last one seen (None: all are), or has no value; None: unknown."""
     if reach.first is None:
-        return keys.before(0) if mask is None and not first else keys.so_far(mask, first)
+        return keys.before(0) if seen is None and not first else keys.so_far(seen, first)
     oldest, newest = keys.before(reach.first), keys.before(reach.last)
-    rows = oldest if first else newest
-    if not (mask is None and (reach.full or not first)):
+    rows, other = (oldest, newest) if first else (newest, oldest)
+    if reach.first > reach.last and (seen is not None or (first and not reach.full)):
         if reach.first - reach.last > 1:
             return None
-        there = rows >= 0 if mask is None else (rows >= 0) & mask[rows]
-        rows = np.where(there, rows, newest if first else oldest)
+        rows = np.where((rows >= 0) if seen is None else (rows >= 0) & seen[rows], rows, other)
     return np.where(oldest < 0, -1, rows) if reach.full and rows is not oldest else rows
 
 
@@ -174,20 +197,29 @@ def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded:
         if not loops.plane_sums_so_far(np.ascontiguousarray(column.high), keys.codes, keys.size, adders, sums, lost):
             return None
         return Compensated(sums, np.broadcast_to(0.0, rows) if lost is None else lost)
+    if isinstance(column, Exact):
+        return Exact([sums_so_far(limb, keys) for limb in column.limbs])
     if all_true(column):
         return column
     values: Any = np.ascontiguousarray(column)  # type: ignore[call-overload]
-    found = np.empty_like(values)
     if function is np.add:
-        loops.sums_so_far(values, keys.codes, np.zeros(keys.size, np.int64), found)
-        return found
+        return sums_so_far(values, keys)
+    found = np.empty_like(values)
     best = np.repeat(np.asarray(identity, values.dtype), keys.size)
     kind = np.int8 if values.dtype == bool else values.dtype
     loops.extremes_so_far(values.view(kind), keys.codes, function in LEAST, best.view(kind), found.view(kind))
     return found
 
 
-def at_once_at_rows(column: Results, rows: Ints) -> Results:
+def sums_so_far(values: Ints, keys: Keys) -> Ints:
+    """The sums of integers of each key so far, modulo 2**64."""
+    found = np.empty(len(values), np.int64)
+    loops.sums_so_far(np.ascontiguousarray(values), keys.codes, np.zeros(keys.size, np.int64), found)
+    return found
+
+
+def results_at(column: Results, rows: Ints) -> Results:
     """The values of a column at some rows, null at -1; by several threads where they are many."""
-    parts = parts_of(len(rows))
-    return column if rows is numbers(len(rows)) else joined(at_once(lambda some: at_rows(column, rows[some]), parts))
+    if are_numbers(rows):
+        return column
+    return joined(at_once(lambda some: at_rows(column, rows[some]), parts_of(len(rows))))
