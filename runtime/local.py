@@ -64,7 +64,8 @@ STAGES = (
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
 )
 SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter beside events."""
+AS_THEY_COME = (("accumulate, slide, finish", "in this process, row by row: events are in the order of time"),)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter two beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -226,32 +227,41 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
         kept = np.flatnonzero(some.column(plan.time).is_valid().to_numpy())
         some = drop_null_times(some, plan.time)
     keyed = Keyed.of(plan, some)
-    if kept is None and (found := results_as_they_come(plan, some, keyed)) is not None:
-        return put_beside(rows, None, found)
-    keys = WholeKeys(plan, some, keyed)
+    found, place = results_as_they_come(plan, some, keyed), None
+    if found is None:
+        keys = WholeKeys(plan, some, keyed)
+        found, place = results_of_whole_keys(keys), keys.place
+    elif LOGGER.isEnabledFor(logging.INFO):
+        report_way(plan, "the local engine", AS_THEY_COME)
+        LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    if kept is not None:
+        own = numbers(len(kept)) if place is None else place
+        place = np.full(len(rows), -1)
+        place[kept] = own
+    return put_beside(rows, place, found)
+
+
+def results_of_whole_keys(keys: WholeKeys) -> pa.Table:
+    """The results beside events that are put in the order of their keys, in that order."""
+    plan, rows = keys.plan, len(keys.columns)
     threads = pa.cpu_count() if plan.only_library_code else 1
     if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
-        whole = of_one_size(keys.events(slice(0, len(some)))[0].to_reader())
-        found = run(source, keys.plan, Readers(in_turn(whole), threads + (threads > 1)))
-    else:
-        if reported := LOGGER.isEnabledFor(logging.INFO):
-            report_way(plan, "the local engine", STAGES)
-        found = pa.concat_tables(
-            table
-            for _, table in in_order(
-                lambda number, part: (part.stop - part.start, results_of_keys(keys.plan, *keys.events(part))),
-                keys.parts(),
-                threads,
-                partial(watched, what="sliding windows", total=lambda: len(some), began=time.monotonic()),
-            )
+        events = keys.events(slice(0, rows))[0]
+        return run(Source(events), plan, Readers(in_turn(of_one_size(events.to_reader())), threads + (threads > 1)))
+    if reported := LOGGER.isEnabledFor(logging.INFO):
+        report_way(plan, "the local engine", STAGES)
+    found = pa.concat_tables(
+        table
+        for _, table in in_order(
+            lambda number, part: (part.stop - part.start, results_of_keys(plan, *keys.events(part))),
+            keys.parts(),
+            threads,
+            partial(watched, what="sliding windows", total=lambda: rows, began=time.monotonic()),
         )
-        if reported:
-            LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
-    place = keys.place
-    if kept is not None:
-        place = np.full(len(rows), -1)
-        place[kept] = numbers(len(kept)) if keys.place is None else keys.place
-    return put_beside(rows, place, found)
+    )
+    if reported:
+        LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    return found
 
 
 def beside_labels(events: pa.Table, plan: Plan) -> pa.Table | None:
