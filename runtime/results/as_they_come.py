@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...aggregators import loops
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.frames import Frames
-from ...aggregators.contract.wrapped import each_ones
+from ...aggregators.contract.wrapped import Parts, each_ones
 from ...aggregators.numeric.float_sums import largest_of
 from ...aggregators.states.alike import are_numbers, are_zeros, numbers, ones
 from ...aggregators.states.arrays import Bools, Ints
@@ -86,10 +86,14 @@ def fits(plan: Plan, reaches: list[RowsBack | None]) -> bool:
 
 def is_folded(bound: BoundAggregate, reach: RowsBack) -> bool:
     """Whether an operation is computed row by row over windows, unless its values forbid it."""
-    if bound.untrusted or any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
+    if bound.untrusted:
         return False
-    if bound.joined_parts and bound.spec.joins_results:
+    if isinstance(bound.operation, Parts) and bound.spec.joins_results:
         return all(is_folded(part, reach) for part in bound.joined_parts.values())
+    if picks(bound) is not None and bound.types[0] == bound.result:
+        return True
+    if keeps_items(bound):
+        return False
     if reach.first == reach.last or picks(bound) is not None:
         return True
     if reach.first is not None or not bound.has_kernels:
@@ -100,6 +104,11 @@ def is_folded(bound: BoundAggregate, reach: RowsBack) -> bool:
 def picks(bound: BoundAggregate) -> str | None:
     """Whether the result of a window is that of its first or its last row with a value; None: of others, too."""
     return bound.operation.picks if bound.answers_ranges else None
+
+
+def keeps_items(bound: BoundAggregate) -> bool:
+    """Whether states have items or objects, of whose results an array may not have room for those of all rows."""
+    return any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values())
 
 
 def can_fold(function: Any, kind: Any) -> bool:
@@ -136,6 +145,11 @@ class Keys:
             loops.rows_before(self.codes, ring, self._before.setdefault(count, np.empty(len(self.codes), np.int64)))
         return self._before[count]
 
+    def with_window(self, reach: RowsBack) -> Ints:
+        """The number of each row that has a window, which is not left out; -1 for others."""
+        far = reach.first if reach.full and reach.first is not None else reach.last
+        return np.where(self.before(far) < 0, -1, self.before(0)) if far else self.before(0)
+
     def so_far(self, seen: Bools | None, first: bool) -> Ints:
         """For each row the first or the last one of its key up to it that is seen (None: all are); -1 for none."""
         found = np.empty(len(self.codes), np.int64)
@@ -146,16 +160,23 @@ class Keys:
 
 def results_of(bound: BoundAggregate, inputs: Sequence[pa.Array], reach: RowsBack, keys: Keys) -> Results | None:
     """The results of the windows of all rows, which those of the inputs are; None where these cannot be folded."""
-    if bound.joined_parts and bound.spec.joins_results:
+    if isinstance(bound.operation, Parts) and bound.spec.joins_results:
         given = each_ones(bound.joined_parts, inputs)
         made = {name: results_of(part, given[name], reach, keys) for name, part in bound.joined_parts.items()}
         parts = {name: one_array(results) for name, results in made.items() if results is not None}
-        return bound.joined(parts) if len(parts) == len(made) else None
+        if len(parts) < len(made):
+            return None
+        joined_results = bound.joined(parts)  # null where there is no window, but for structs, whose fields are
+        return (
+            results_at(joined_results, keys.with_window(reach)) if pa.types.is_struct(bound.result) else joined_results
+        )
     if (which := picks(bound)) is not None and inputs[0].type == bound.result:
         column = inputs[0]
         seen = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
         rows = picked(seen, which == "first", reach, keys)
         return None if rows is None else results_at(column, rows)
+    if keeps_items(bound):
+        return None
     states = bound.accumulate(keys.frames, inputs)
     if which is not None:
         seen = states["seen"]
@@ -190,7 +211,9 @@ def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded:
     rows = len(keys.codes)
     if isinstance(column, Compensated):
         largest = largest_of(column.high)
-        if column.special_values is not None or not largest < HUGE or not are_zeros(column.low):
+        if column.special_values is not None or not largest < HUGE:
+            return None
+        if not are_zeros(column.low) and column.low.any():
             return None
         sums, lost = np.empty(rows), None if rounded else np.empty(rows)
         adders = three_adders(largest, 0.0, rows)

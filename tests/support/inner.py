@@ -27,6 +27,7 @@ INNER = {
     "what a deduct has lost": "runtime.intervals.sweep:_lost",
     "tree after a sweep": "runtime.intervals.sweep:by_tree",
     "part of partials": "runtime.results.chunks:_part",
+    "results row by row": "runtime.local:results_as_they_come",
     # sources of the local engine
     "bar": "runtime.progress:bar",
     "numbers from Polars": "runtime.sources.parquet_decoding:_numbers",
