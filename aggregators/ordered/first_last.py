@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +48,7 @@ class First(AggregateOperation):
     uses_order = True
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True
-    picks = "first"
+    picks: Literal["first", "last"] | None = "first"
 
     def __init__(self, column: ColumnLike, *, ties: ColumnLike | None = None) -> None:
         super().__init__(column, *() if ties is None else (ties,))

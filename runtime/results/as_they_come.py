@@ -1,4 +1,4 @@
-"""Results beside events that are in the order of time, row by row: nothing is sorted, and there are no partials.
+"""Results beside events that are in the order of time, row by row: without sorting, without partials.
 
 For windows of the rows of a key so far, of which each key has its running state, and for windows of a row or two, which
 are looked up. Each field of a state is folded in one pass; results have the bits of those of windows that slide.
@@ -224,7 +224,7 @@ def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded:
         return Exact([sums_so_far(limb, keys) for limb in column.limbs])
     if all_true(column):
         return column
-    values: Any = np.ascontiguousarray(column)  # type: ignore[call-overload]
+    values: NDArray[Any] = np.ascontiguousarray(column)
     if function is np.add:
         return sums_so_far(values, keys)
     found = np.empty_like(values)

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators import loops
 from tests.support.inner import inner, place_of
 from tests.support.loops import WAYS, by, needs_loops
 
@@ -247,18 +246,3 @@ def test_what_is_done_is_logged(caplog: pytest.LogCaptureFixture) -> None:
         ask(events(4), SO_FAR, r=ff.Last("f"))
     assert "in this process, row by row: events are in the order of time" in caplog.text
     assert "gives 300 windows" in caplog.text
-
-
-@needs_loops
-def test_codes_out_of_range() -> None:
-    codes, rows = np.array([0, 2], np.int32), np.zeros(2, np.int64)
-    floats = np.zeros(2)
-    for call in (
-        lambda: loops.sums_so_far(rows, codes, np.zeros(2, np.int64), rows.copy()),
-        lambda: loops.extremes_so_far(floats, codes, True, np.zeros(2), floats.copy()),
-        lambda: loops.rows_so_far(codes, None, True, np.full(2, -1), rows.copy()),
-        lambda: loops.rows_before(codes, np.full((2, 2), -1), rows.copy()),
-        lambda: loops.plane_sums_so_far(floats, codes, 2, (1.5, 1.5, 1.5), floats.copy(), None),
-    ):
-        with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-            call()
