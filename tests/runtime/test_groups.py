@@ -109,7 +109,7 @@ def test_loops_check_what_they_get() -> None:
     with pytest.raises(ValueError, match="must be of one length"):
         loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
     codes, rows, floats = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
-    for loop, given in (
+    for loop, arguments in (
         ("sums_so_far", (rows, codes, rows.copy(), rows.copy())),
         ("extremes_so_far", (floats, codes, True, floats.copy(), floats.copy())),
         ("rows_so_far", (codes, None, True, rows.copy(), rows.copy())),
@@ -117,7 +117,7 @@ def test_loops_check_what_they_get() -> None:
         ("plane_sums_so_far", (floats, codes, 2, (1.5, 1.5, 1.5), floats.copy(), None)),
     ):
         with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-            getattr(loops, loop)(*given)
+            getattr(loops, loop)(*arguments)
 
 
 @needs_loops
