@@ -30,7 +30,7 @@ from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
 from .runtime.stored.table import FORMATS, Span, Table, check_fits, known
 from .runtime.stored.upkeep import add_output, coarsen, compact, expire
-from .runtime.windows.sliding import tumbling
+from .runtime.windows.sliding import Sliding, tumbling
 from .runtime.windows.spec import Spec
 
 __all__ = ["StoredPartials", "partials"]
@@ -91,7 +91,7 @@ def partials(
         raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
     keys = (by,) if isinstance(by, str) else tuple(by)
     order = (ties,) if isinstance(ties, str) else tuple(ties)
-    frames = frame if isinstance(frame, Spec) else tumbling(frame)
+    frames = tumbling_frames(frame) if isinstance(frame, Spec) else tumbling(frame)
     if not isinstance(path, (str, os.PathLike)):
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
     if format not in (None, *FORMATS):
@@ -111,7 +111,7 @@ class StoredPartials:
     time: str
     by: tuple[str, ...]
     ties: tuple[str, ...]
-    frame: Spec
+    frame: Sliding
     null_time: str
     trust: bool
     outputs: dict[str, Operation]
@@ -278,7 +278,7 @@ class StoredPartials:
         [2, 2]
         """
         commit, layout = self._there()
-        spec = frame if isinstance(frame, Spec) else replace(cast(Any, self.frame), size=frame, every=frame)
+        spec = tumbling_frames(frame) if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)
         coarsen(self.table, layout, replace(self, frame=spec)._layout(commit.schema("schema"), commit), older)
 
     def expire(self, older: Duration) -> None:
@@ -551,6 +551,13 @@ class StoredWindows:
             null_time=of.null_time,
         )
         return of._trusted(plan)
+
+
+def tumbling_frames(frame: Spec) -> Sliding:
+    """Windows that frames are: each event is in one of them; QueryError for other windows."""
+    if not isinstance(frame, Sliding) or frame.size != frame.every:
+        raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour', or tumbling windows")
+    return frame
 
 
 def named_run(run: Any) -> str:
