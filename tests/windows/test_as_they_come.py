@@ -47,7 +47,7 @@ def greatest(values: list[Any]) -> Any:
     return max(known(values), key=lambda value: (value != value, value), default=None)
 
 
-OUTPUTS: dict[str, tuple[ff.Operation, str, Callable[[list[Any]], Any]]] = {
+OUTPUTS: dict[str, tuple[Any, str, Callable[[list[Any]], Any]]] = {
     "sum": (ff.Sum("f"), "f", lambda values: math.fsum(known(values)) if known(values) else None),
     "mean": (
         ff.Mean("f"),
