@@ -61,7 +61,7 @@ def dialect() -> Any:
         return found
 
     class Parsing(parser.Parser):
-        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, getattr(words, "SESSION", words.VAR)}
+        FUNC_TOKENS = {*parser.Parser.FUNC_TOKENS, words.SESSION}
         QUERY_MODIFIER_TOKENS = {*parser.Parser.QUERY_MODIFIER_TOKENS} - {words.WINDOW}
         NO_PAREN_FUNCTION_PARSERS = {**parser.Parser.NO_PAREN_FUNCTION_PARSERS, "TABLE": table}
 
