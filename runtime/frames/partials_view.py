@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators import loops
+from ...aggregators.states.alike import numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import MAX_PACKED, edges, pack, span
 from ..columns.sorting import differs
@@ -161,8 +162,10 @@ class PartialsView:
 
     def around(self, first: int, last: int) -> tuple[Ints, Ints, bool]:
         """The rows from a first to a last one around each, as far as its key has them; whether none can be empty."""
-        low, high = np.empty((2, len(self.frames)), np.int64)
-        return low, high, loops.rows_around(self.starts.astype(np.int64, copy=False), first, last, low, high)
+        rows = len(self.frames)
+        low, high = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        filled = loops.rows_around(self.starts.astype(np.int64, copy=False), first, last, low, high)
+        return low, high if last else numbers(rows + 1)[1:], filled  # shared, where each ends at its own row
 
     def of_keys(self, each: Ints) -> Ints:
         """What each key has, for each row."""

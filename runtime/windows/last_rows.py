@@ -229,13 +229,14 @@ class EachRow(RowSteps):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         low, high, _ = partials.around(1 - self.steps.size, 0)
-        found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
+        if partials.untimed:
+            found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
+        else:
+            at = partials.window_inputs["first"]
+            found = Ranges(low, high, numbers(len(low)), at[low], at, at)
         if self.min_fill == "full":
             found = found.where(np.flatnonzero(partials.frames >= self.steps.size - 1))
-        if partials.untimed:
-            return found
-        at = partials.window_inputs["first"]
-        return found._replace(start=at[found.low], end=at[found.row], at=at[found.row])
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
