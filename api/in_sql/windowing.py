@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +22,6 @@ from ..runtime.windows.spec import Spec
 from .calls import ascends, literal, refused
 from .trees import column, kind, text_of
 
-START, END = column("window", "start"), column("window", "end")
-"""The bounds of windows in results."""
-
 NAMES = ("window", "session_window", "window_start", "window_end", "window_time")
 """What windows and their bounds are called in queries."""
 
@@ -37,6 +35,12 @@ ALL_ROWS, ALL_TICKS, ALL_TIME = (1 << 31) - 1, 1 << 62, datetime.timedelta(days=
 """More rows, and more time, than there are before an event."""
 SAME = {"step": "slide", "hopsize": "slide", "hop_size": "slide", "dur": "size", "window_size": "size"}
 """Parameters by other names."""
+
+
+@cache
+def edge(name: str) -> Any:
+    """The start or the end of a window in results."""
+    return column("window", name)
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,13 @@ class Windowing:
         if kind(node) == "Column":
             path = ".".join(part.name.lower() for part in node.parts)
             struct = "session_window" if self.word == "SESSION_WINDOW" else "window"
-            of_struct = {struct: column("window"), f"{struct}.start": START, f"{struct}.end": END}
-            return {"window_start": START, "window_end": END, "window_time": self.last, **of_struct}.get(path)
+            of_struct = {struct: column("window"), f"{struct}.start": edge("start"), f"{struct}.end": edge("end")}
+            return {
+                "window_start": edge("start"),
+                "window_end": edge("end"),
+                "window_time": self.last,
+                **of_struct,
+            }.get(path)
         if kind(node) != "Anonymous":
             return None
         if node == self.call:
@@ -74,7 +83,11 @@ class Windowing:
         word, arguments = node.name.upper(), node.expressions
         if word == "WINDOW_TIME" and len(arguments) == 1 and self.bound(arguments[0]) == column("window"):
             return self.last
-        which = {f"{self.word}_START": START, f"{self.word}_END": END, f"{self.word}_ROWTIME": self.last}.get(word)
+        which = {
+            f"{self.word}_START": edge("start"),
+            f"{self.word}_END": edge("end"),
+            f"{self.word}_ROWTIME": self.last,
+        }.get(word)
         return which if arguments == self.call.expressions else None
 
     @property
@@ -83,7 +96,7 @@ class Windowing:
         from sqlglot import exp
 
         unit = "MICROSECOND" if self.word in OF_SPARK else "MILLISECOND"
-        return exp.Sub(this=END, expression=exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit)))
+        return exp.Sub(this=edge("end"), expression=exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit)))
 
 
 def of_table(call: Any) -> tuple[Any, Windowing] | None:
@@ -234,8 +247,8 @@ def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[A
     """QueryError unless what is grouped by tells the windows of a function of tables apart."""
     if windowing.keys is None:
         return
-    ends = any(each in (END, windowing.last) for each in grouped)
-    starts = START in grouped
+    ends = any(each in (edge("end"), windowing.last) for each in grouped)
+    starts = edge("start") in grouped
     by = ", ".join(map(text_of, [*grouped, *keys])) or "nothing"
     if not (ends or starts) or (windowing.word == "CUMULATE" and not ends):
         raise QueryError(f"the query groups {windowing.word} by {by}; expected GROUP BY window_start, window_end")
