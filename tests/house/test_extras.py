@@ -19,7 +19,8 @@ from ..support.programs import WITH_SUPPORT
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in ("laws", "cli", "plot") for each in EXTRAS[name]}
+OPTIONAL = ("laws", "cli", "plot", "sql", "delta")
+OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in OPTIONAL for each in EXTRAS[name]}
 
 WITHOUT = """
 import sys
@@ -35,6 +36,8 @@ sys.meta_path.insert(0, Without)
 
 QUERY = """
 import pyarrow as pa, framefold as ff
+for name in ff.__all__:
+    getattr(ff, name)
 events = ff.events(pa.table({"t": [1, 2, 7], "x": [1.0, 2.0, 4.0]}), time="t")
 assert events.window(ff.tumbling(5)).aggregate(s=ff.Sum("x"))["s"].to_pylist() == [3.0, 4.0]
 str(events.window(ff.tumbling(5)).explain(s=ff.Sum("x")))
@@ -53,8 +56,8 @@ def test_what_pip_installs() -> None:
         "cloudpickle",
         "tzdata",
     }
-    assert {"altair", "hypothesis", "rich", "typer", "plotext"} == OF_EXTRAS
-    assert {*EXTRAS["laws"], *EXTRAS["cli"], *EXTRAS["plot"]} <= set(EXTRAS["test"])
+    assert {"altair", "hypothesis", "rich", "typer", "plotext", "sqlglot", "deltalake"} == OF_EXTRAS
+    assert {each for name in OPTIONAL for each in EXTRAS[name]} <= set(EXTRAS["test"])
 
 
 def test_a_query_loads_none_of_the_extras() -> None:
