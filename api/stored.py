@@ -163,8 +163,7 @@ class StoredPartials:
             raise QueryError(
                 f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
             )
-        commit, engine = self.table.commits.latest(), self._engine(stream)
-        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        self._fitting(self._engine(stream), self.table.commits.latest())
         from .spark.streams.at_rest import append_stream
 
         def append(batch: Any, run: str) -> None:
@@ -219,7 +218,7 @@ class StoredPartials:
         """
         commit, layout = self._there()
         engine = self._engine(events)
-        check_fits(commit, self._layout(known(engine.schema(self._columns), commit), commit))
+        self._fitting(engine, commit)
         if isinstance(engine, LocalEngine):
             part = self._partials(engine, layout)
         else:
@@ -400,17 +399,21 @@ class StoredPartials:
     def _write(self, events: Any, run: str, within: Span | None) -> Run:
         """Add events, or put them in the place of the frames between two ticks."""
         commit = self.table.commits.latest()
-        for each in commit.runs:
-            if each.run == run:
-                return each
+        if found := commit.run(run):
+            return found
         engine = self._engine(events)
-        layout = self._layout(known(engine.schema(self._columns), commit), commit)
-        check_fits(commit, layout)
+        layout = self._fitting(engine, commit)
         if isinstance(engine, LocalEngine):
             return self.table.append(layout, self._partials(engine, layout), run, within)
         from .spark.stored.engine import append
 
         return append(cast(Any, engine), self.table, layout, run, within)
+
+    def _fitting(self, engine: Engine, commit: Commit) -> Layout:
+        """The layout for events; EngineError where the table is of another query, or of events of other types."""
+        layout = self._layout(known(engine.schema(self._columns), commit), commit)
+        check_fits(commit, layout)
+        return layout
 
     def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
         """The merged partials of events."""
@@ -512,17 +515,15 @@ class StoredWindows:
         of, began = self.of, clock.monotonic()
         commit, layout = of._there(trusted=False)
         plan = self._bound(layout, names)
-        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
         tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
-        asked = EndingFirst(plan, since=since, expired=commit.expired, at=tick)
+        asked = EndingFirst(plan, since=since_of(commit, plan), expired=commit.expired, at=tick)
         files = of.table.needed(plan, commit.parts, asked)
         merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
         return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
 
     def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
         times = plan.times
-        since = {name: tick for name, tick in commit.since.items() if name in plan.outputs}
-        asked = Asked(plan, since=since, expired=commit.expired)
+        asked = Asked(plan, since=since_of(commit, plan), expired=commit.expired)
         if self.after is not None:
             asked = replace(asked, after=times.instant(self.after, "after"))
         if self.until is not None:
@@ -565,6 +566,11 @@ def named_run(run: Any) -> str:
     if not isinstance(run, str) or not run:
         raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
     return run
+
+
+def since_of(commit: Commit, plan: Plan) -> dict[str, int]:
+    """The ticks from which on there are those outputs of a query that were added later."""
+    return {name: tick for name, tick in commit.since.items() if name in plan.outputs}
 
 
 def require_apart(commit: Commit, runs: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from .. import loops
 from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, Sums
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.double_double import two_sum
 from ..states.fields import Compensated
@@ -30,25 +30,33 @@ MIN_VARIANCE = 2.0**-32
 """The least variance, in squares of the greatest deviation of a segment: it has more than 60 bits."""
 
 
-class Sums(AggregateOperation):
-    """The sums of deviations about a common centre, and of their squares, in pairs of floats."""
+class CentredSums(Sums):
+    """Sums of deviations about common centres, and of products of these, in pairs of floats; without a deduct."""
 
-    state = {"count": "int64", "sum": "compensated", "squares": "compensated"}
-    ufuncs = dict.fromkeys(state, np.add)
-    result = pa.struct([("count", pa.int64()), *((name, pa.float64()) for name in ("s", "s_low", "q", "q_low"))])
+    sums: tuple[str, ...] = ()
+    deduct = AggregateOperation.deduct  # type: ignore[assignment]
+
+    def __init_subclass__(cls) -> None:
+        parts = [(f"{name}{part}", pa.float64()) for name in cls.sums for part in ("", "_low")]
+        cls.state = {"count": "int64", **dict.fromkeys(cls.sums, "compensated")}
+        cls.result = pa.struct([("count", pa.int64()), *parts])
+        super().__init_subclass__()
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         raise NotImplementedError  # its states are made of others
 
-    def combine(self, a: State, b: State) -> State:
-        return {key: a[key] + b[key] for key in self.state}
-
     def finish(self, a: State) -> Any:
-        columns = (a["count"], a["sum"].high, a["sum"].low, a["squares"].high, a["squares"].low)
+        columns = [a["count"], *(part for name in self.sums for part in (a[name].high, a[name].low))]
         return pa.StructArray.from_arrays(list(map(pa.array, columns)), fields=list(self.result))
 
 
-SUMS = BoundAggregate("sums", Sums(), [])
+class SumsOfSquares(CentredSums):
+    """The sums of deviations, and of their squares."""
+
+    sums = ("sum", "squares")
+
+
+SUMS = BoundAggregate("sums", SumsOfSquares(), [])
 
 
 def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floats] | None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from .. import loops
 from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
-from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import State
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import product, quotient, two_sum
 from ..states.fields import Compensated
 from .scaled_means import NO_EXPONENT, exponent_of
-from .sliding_deviations import GRID, MIN_VARIANCE, segments
+from .sliding_deviations import GRID, MIN_VARIANCE, CentredSums, segments
 
 MAX_EXPONENT = 500
 """Deviations from 2**-MAX_EXPONENT on, and below its reciprocal, have squares that are ordinary floats."""
@@ -30,28 +28,13 @@ PRODUCTS = ("xx", "yy", "xy")
 Pair = tuple[Floats, Floats]
 
 
-class Sums(AggregateOperation):
-    """The sums of deviations about common centres, and of their products, in pairs of floats."""
+class SumsOfProducts(CentredSums):
+    """The sums of deviations of two columns, and of their products."""
 
     sums = ("x", "y", *PRODUCTS)
-    state = {"count": "int64", **dict.fromkeys(sums, "compensated")}
-    ufuncs = dict.fromkeys(state, np.add)
-    result = pa.struct(
-        [("count", pa.int64()), *((f"{name}{part}", pa.float64()) for name in sums for part in ("", "_low"))]
-    )
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        raise NotImplementedError  # its states are made of others
-
-    def combine(self, a: State, b: State) -> State:
-        return {key: a[key] + b[key] for key in self.state}
-
-    def finish(self, a: State) -> Any:
-        columns = [a["count"], *(part for name in self.sums for part in (a[name].high, a[name].low))]
-        return pa.StructArray.from_arrays(list(map(pa.array, columns)), fields=list(self.result))
 
 
-SUMS = BoundAggregate("sums", Sums(), [])
+SUMS = BoundAggregate("sums", SumsOfProducts(), [])
 
 
 class Axis(NamedTuple):
@@ -104,7 +87,7 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
         if np.count_nonzero(sums[name].high) < np.count_nonzero(each.apart[0]):  # too tiny to have squares
             return None
     rows, *parts = (column.to_numpy() for column in ranges.finish(SUMS, sums).flatten())
-    total = {name: (parts[2 * at], parts[2 * at + 1]) for at, name in enumerate(Sums.sums)}
+    total = {name: (parts[2 * at], parts[2 * at + 1]) for at, name in enumerate(SumsOfProducts.sums)}
     filled = np.maximum(rows, 1).astype(np.float64)
     windows = np.diff(first, append=len(low))
     states: dict[str, Any] = {"count": rows}

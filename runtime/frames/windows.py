@@ -46,7 +46,7 @@ class Numbering(NamedTuple):
 
 
 class RowsBack(NamedTuple):
-    """The window of each row as rows of its key up to it: from so many rows before on, up to so many rows before.
+    """The window of each row as a range of rows of its key, by distance from the row itself, none of them after it.
 
     Attributes
     ----------

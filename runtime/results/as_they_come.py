@@ -139,7 +139,7 @@ class Keys:
         self._before: dict[int, Ints] = {0: numbers(len(codes))}
 
     def before(self, count: int) -> Ints:
-        """For each row the one that is so many rows of its key before; -1 for none."""
+        """For each row the one ``count`` rows of its key before it; -1 for none."""
         if count not in self._before:
             ring = np.full((self.size, count + 1), -1)
             loops.rows_before(self.codes, ring, self._before.setdefault(count, np.empty(len(self.codes), np.int64)))

@@ -145,9 +145,9 @@ class Commit:
         except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
 
-    def has(self, run: str) -> bool:
-        """Whether a run is in."""
-        return any(each.run == run for each in self.runs)
+    def run(self, name: str) -> Run | None:
+        """The run of a name; None where it is not in."""
+        return next((each for each in self.runs if each.run == name), None)
 
 
 @dataclass(frozen=True)

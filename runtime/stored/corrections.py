@@ -39,7 +39,7 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
         )
 
     def deleted(before: Commit, written: list[StoredFile]) -> Commit:
-        if before.has(run) or not len(rows):
+        if before.run(run) or not len(rows):
             return before
         near = [each for each in before.parts if each.first < until and each.end > first]
         found = {each: layout.in_frame(table.read(layout, [each], [*layout.plan.by, START]), rows) for each in near}
@@ -61,8 +61,7 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
         events = -int(layout.counts(rows).sum())
         return replace(before, runs=(*before.runs, run_of(run, events, new)), files=(*files, *new, *marks))
 
-    after = table.change(layout, deleted)
-    return next((each for each in after.runs if each.run == run), run_of(run, 0, ()))
+    return table.change(layout, deleted).run(run) or run_of(run, 0, ())
 
 
 def why_not(bound: BoundAggregate) -> str:

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.arrays import Bools
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
 from ..columns.field_types import CATEGORIES
-from ..columns.key_codes import key_codes
+from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
@@ -91,7 +91,7 @@ class Table:
         events = sum(count for _, count in written)
 
         def added(before: Commit, more: list[StoredFile]) -> Commit:
-            if before.has(run):
+            if before.run(run):
                 return before
             more += files
             said = about(layout) if files or not before.number else before.about
@@ -102,8 +102,8 @@ class Table:
             runs = (*before.runs, run_of(run, events, files))
             return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
 
-        after = self.change(layout if files else None, added)
-        (found,) = (each for each in after.runs if each.run == run)
+        found = self.change(layout if files else None, added).run(run)
+        assert found is not None
         return found
 
     def change(self, layout: Layout | None, make: Callable[[Commit, list[StoredFile]], Commit]) -> Commit:
@@ -231,7 +231,7 @@ class Table:
             pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
             (first, last), end = edges(starts[mine]), int(ends[mine].max())
-            file = StoredFile(path, runs, len(some), size, int(first), int(last), end, merged, marks)
+            file = StoredFile(path, runs, len(some), size, first, last, end, merged, marks)
             yield file, int(counts[mine].sum())
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
@@ -314,7 +314,7 @@ def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
 
 
 def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
-    """Files in parts of about so many rows, in their order."""
+    """Files in parts of about ``rows`` rows each, in their order."""
     before = itertools.accumulate((each.rows for each in files), initial=0)
     return [
         [file for _, file in part]
@@ -356,11 +356,6 @@ PART_ROWS = 1 << 17
 
 ROW_GROUP = 1 << 16
 """Rows of partials that are read together at least."""
-
-
-def edges(starts: Ints) -> tuple[Any, Any]:
-    """The least and the greatest."""
-    return starts.min(), starts.max()
 
 
 def about(layout: Layout) -> dict[str, Any]:
