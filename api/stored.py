@@ -29,7 +29,7 @@ from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
 from .runtime.stored.table import FORMATS, Span, Table, check_fits, known
-from .runtime.stored.upkeep import add_output, coarsen, compact, expire
+from .runtime.stored.upkeep import add_output, coarsen, compact, expire, roll_up
 from .runtime.windows.sliding import Sliding, tumbling
 from .runtime.windows.spec import Spec
 
@@ -277,8 +277,32 @@ class StoredPartials:
         [2, 2]
         """
         commit, layout = self._there()
-        spec = tumbling_frames(frame) if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)
-        coarsen(self.table, layout, replace(self, frame=spec)._layout(commit.schema("schema"), commit), older)
+        coarsen(self.table, layout, self._longer(frame, commit), older)
+
+    def roll_up(self, frame: Duration | Spec) -> None:
+        """Keep longer frames beside the others: long windows that are asked for by their end read these.
+
+        Each longer frame that has ended gets a file, with a row for each key, of the files that lie in it, once; again
+        where more files have come. What is given does not change. Several lengths are kept beside one another. Not
+        used where the order of events counts, as for ``Delta``.
+
+        Parameters
+        ----------
+        frame
+            A length that files fit in, which are of a day each where times are no integers: such as ``"30 days"``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("rolled_up", time="t", by="k", frame=60, n=ff.Count())
+        >>> for hour in range(10):
+        ...     run = hours.append(pa.table({"t": [60 * hour], "k": ["a"]}), run=str(hour))
+        >>> hours.roll_up(240)
+        >>> hours.window(ff.sliding(540, every=60)).ending(540, 600).aggregate()["n"].to_pylist()
+        [9]
+        """
+        commit, layout = self._there()
+        roll_up(self.table, layout, self._longer(frame, commit))
 
     def expire(self, older: Duration) -> None:
         """Take away the frames that end some time before the last one, or before now where that is yet to come.
@@ -437,6 +461,11 @@ class StoredPartials:
         check_fits(commit, layout)
         return commit, replace(layout, plan=self._trusted(layout.plan)) if trusted else layout
 
+    def _longer(self, frame: Duration | Spec, commit: Commit) -> Layout:
+        """The layout in other frames."""
+        spec = tumbling_frames(frame) if isinstance(frame, Spec) else replace(self.frame, size=frame, every=frame)
+        return replace(self, frame=spec)._layout(commit.schema("schema"), commit)
+
     def _trusted(self, plan: Plan) -> Plan:
         """The plan for what reads states; EngineError where these are pickles, and nobody has said that they may be."""
         if not (pickled := pickled_outputs(plan)):
@@ -480,7 +509,7 @@ class StoredWindows:
         commit, layout = of._there(trusted=False)
         plan = self._bound(layout, names)
         wanted = self._wanted(layout, commit, plan)
-        files = commit.parts if wanted is None else of.table.needed(plan, commit.parts, wanted)
+        files = of.table.files(plan, commit, wanted)
         if of.spark is not None:
             from .spark.stored.engine import results
 
@@ -517,7 +546,7 @@ class StoredWindows:
         plan = self._bound(layout, names)
         tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
         asked = EndingFirst(plan, since=since_of(commit, plan), expired=commit.expired, at=tick)
-        files = of.table.needed(plan, commit.parts, asked)
+        files = of.table.files(plan, commit, asked)
         merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
         return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
 

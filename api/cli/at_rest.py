@@ -95,6 +95,11 @@ def expire(path: str, older: str, trust: bool) -> None:
     opened(path, trust).expire(number(older))
 
 
+def roll_up(path: str, frame: str, trust: bool) -> None:
+    """Keep longer frames beside the others."""
+    opened(path, trust).roll_up(number(frame))
+
+
 def opened(path: str, trust: bool = False) -> StoredPartials:
     """The partials that ``create`` has been told of."""
     return made(path, words_of(path), trust)

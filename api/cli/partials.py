@@ -125,6 +125,20 @@ def compact(path: PathOf, trust: Trust = False) -> None:
 
 
 @app.command()
+def rollup(
+    path: PathOf,
+    frame: Annotated[str, typer.Option(metavar="LENGTH", help="How long they are, such as '30 days'.")],
+    trust: Trust = False,
+) -> None:
+    """Keep longer frames beside the others, so that long windows that are asked for by their end are put together
+    from fewer."""
+    from .at_rest import roll_up
+
+    with running():
+        roll_up(path, frame, trust)
+
+
+@app.command()
 def expire(
     path: PathOf,
     older: Annotated[str, typer.Option(metavar="LENGTH", help="How long before the last frame: '2 years'.")],

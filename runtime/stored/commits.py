@@ -14,7 +14,8 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,14 @@ ATTEMPTS = 100
 MARKS = "_marks/"
 """Where files of marks are: readers of folders leave out what begins with an underscore."""
 
+ROLLUPS = "_rollups/"
+"""Where files of rollups are."""
+
 OWN = re.compile(r"[0-9a-f]{32}\.parquet|\.\d{12}\.json\.[0-9a-f]{32}")
 """The names of files of rows, and of manifests that were not finished."""
+
+PATH = re.compile(r"(_marks/|_rollups/)?(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", re.ASCII)
+"""Those of files, under the path of the table."""
 
 NAME = re.compile(r"(\d{12})\.json")
 
@@ -99,6 +106,25 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
+class Rollup(StoredFile):
+    """A file with the rows of others, in one frame that is as long as theirs together.
+
+    Its row of a key says from when to when there are rows of any key.
+
+    Parameters
+    ----------
+    of
+        The paths of these others, which stay.
+    begin, until
+        The ticks at which the longer frame that they are in starts and ends.
+    """
+
+    of: tuple[str, ...] = ()
+    begin: int = 0
+    until: int = 0
+
+
+@dataclass(frozen=True)
 class Commit:
     """A state of the table.
 
@@ -114,6 +140,8 @@ class Commit:
         The ticks from which on there are the outputs that were added later.
     expired
         The tick before which frames are no longer kept; None where all are.
+    rollups
+        Files that may be read instead of some of the others.
     """
 
     number: int = 0
@@ -122,6 +150,7 @@ class Commit:
     files: tuple[StoredFile, ...] = ()
     since: Mapping[str, int] = field(default_factory=dict)
     expired: int | None = None
+    rollups: tuple[Rollup, ...] = ()
 
     @property
     def filled(self) -> bool:
@@ -144,6 +173,17 @@ class Commit:
             return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.about[of])))
         except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
+
+    @property
+    def text(self) -> str:
+        """As JSON."""
+        lists = {name: [vars(each) for each in getattr(self, name)] for name in ("runs", "files", "rollups")}
+        return json.dumps({**vars(self), **lists})
+
+    @property
+    def named(self) -> tuple[StoredFile, ...]:
+        """All files that it names."""
+        return (*self.files, *self.rollups)
 
     def run(self, name: str) -> Run | None:
         """The run of a name; None where it is not in."""
@@ -184,7 +224,9 @@ class Commits:
             after = change(before)
             if after is before:
                 return before
-            after = replace(after, number=before.number + 1)
+            there = {each.path for each in after.files}
+            rollups = tuple(each for each in after.rollups if there.issuperset(each.of))
+            after = replace(after, number=before.number + 1, rollups=rollups)
             if self._write(before, after):
                 return after
         raise EngineError(
@@ -199,7 +241,7 @@ class Commits:
         manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
         # One is the last until the next one is there.
         old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
-        there = [file for each in {*manifests} - old for file in self.read(each).files]
+        there = [file for each in {*manifests} - old for file in self.read(each).named]
         gone = self._unnamed(files, there, limit)
         self._delete([manifests[each].path for each in sorted(old)] + gone)
         return gone
@@ -238,8 +280,7 @@ class Commits:
 
     def _write(self, before: Commit, after: Commit) -> bool:
         """Whether the commit after another one is there now; another one of its number may have been first."""
-        text = json.dumps(asdict(after), indent=1).encode()
-        name = named(after.number)
+        text, name = after.text.encode(), named(after.number)
         path, own = self._at(FOLDER, name), self._at(FOLDER, f".{name}.{uuid.uuid4().hex}")
         self.system.create_dir(self._at(FOLDER), recursive=True)
         if not isinstance(self.system, LocalFileSystem):  # an object appears as a whole; nothing says who is first
@@ -295,17 +336,18 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         if any(datetime.datetime.fromisoformat(each.written).tzinfo is None for each in runs):
             raise ValueError("a run was written at a time without a zone")
         files = tuple(map(file_of, found["files"]))
+        rollups = tuple(file_of(each, Rollup) for each in found.get("rollups", ()))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
-        for each in files:
-            if not re.fullmatch(r"(_marks/)?(day=-?\d+-\d\d-\d\d/)?[\w-]+\.parquet", each.path, re.ASCII):
+        for each in (*files, *rollups):
+            if not PATH.fullmatch(each.path):
                 raise ValueError(f"path {each.path!r}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EngineError(
             f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
             "that ff.partials has written"
         ) from error
-    return Commit(number, about, runs, files, since, expired)
+    return Commit(number, about, runs, files, since, expired, rollups)
 
 
 def checked_int(found: Any) -> int:
@@ -315,24 +357,33 @@ def checked_int(found: Any) -> int:
     return found
 
 
-def file_of(found: Any) -> StoredFile:
+def file_of(found: Any, kind: type[StoredFile] = StoredFile) -> Any:
     """A file as JSON has it."""
-    lists = {name: tuple(found.get(name, ())) for name in ("runs", "merged")}
-    file: StoredFile = checked(StoredFile, found | lists)
-    return file
+    return checked(kind, found | {name: tuple(found.get(name, ())) for name in lists_of(kind)})
 
 
 def checked(kind: Any, found: Any) -> Any:
     """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
     made = kind(**found)
-    for name, type in kind.__annotations__.items():
-        value = getattr(made, name)
-        right = {
-            "str": isinstance(value, str),
-            "int": isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63,
-            "bool": isinstance(value, bool),
-            "tuple[str, ...]": isinstance(value, tuple) and all(isinstance(each, str) for each in value),
-        }[type]
-        if not right:
+    for name, right in checks_of(kind):
+        if not right(value := getattr(made, name)):
             raise ValueError(f"{name} {value!r}")
     return made
+
+
+@cache
+def lists_of(kind: Any) -> list[str]:
+    """The fields of a dataclass that are lists in JSON."""
+    return [each.name for each in fields(kind) if each.type == "tuple[str, ...]"]
+
+
+@cache
+def checks_of(kind: Any) -> list[tuple[str, Callable[[Any], bool]]]:
+    """The fields of a dataclass, and whether a value is right for each."""
+    right: dict[Any, Callable[[Any], bool]] = {
+        "str": lambda value: type(value) is str,
+        "int": lambda value: type(value) is int and abs(value) < 1 << 63,
+        "bool": lambda value: type(value) is bool,
+        "tuple[str, ...]": lambda value: type(value) is tuple and all(type(one) is str for one in value),
+    }
+    return [(each.name, right[each.type]) for each in fields(kind)]

@@ -6,7 +6,7 @@ import datetime
 import json
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyarrow.fs import FileSystem, FileType
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
-from .commits import MARKS, Commit, Commits, StoredFile, commit_in
+from .commits import MARKS, ROLLUPS, Commit, Commits, StoredFile, commit_in
 from .layout import START
 
 if TYPE_CHECKING:
@@ -64,10 +64,11 @@ class DeltaCommits(Commits):
         hours = math.ceil(grace / HOUR)
         gone = table.vacuum(hours, dry_run=False, enforce_retention_duration=False)
         limit = datetime.datetime.now(datetime.UTC) - hours * HOUR
-        files = [each for each in self._files() if each.path.startswith(self._at(MARKS))]
-        marks = self._unnamed(files, self._commit(table).files, limit)
-        self._delete(marks)
-        return [*map(self._at, gone), *marks]
+        own = (self._at(MARKS), self._at(ROLLUPS))
+        files = [each for each in self._files() if each.path.startswith(own)]
+        unnamed = self._unnamed(files, self._commit(table).named, limit)
+        self._delete(unnamed)
+        return [*map(self._at, gone), *unnamed]
 
     def _write(self, before: Commit, after: Commit) -> bool:
         from deltalake import CommitProperties, Schema, Transaction
@@ -80,7 +81,7 @@ class DeltaCommits(Commits):
         added = [AddAction(each.path, each.bytes, day_of(each), now, True, stats(each)) for each in new]
         gone = [each for each in before.parts if each.path not in kept]
         removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
-        properties = CommitProperties({MANIFEST: json.dumps(asdict(after))}, 0, [Transaction(MANIFEST, after.number)])
+        properties = CommitProperties({MANIFEST: after.text}, 0, [Transaction(MANIFEST, after.number)])
         rows = after.schema("rows")
         by_day = not pa.types.is_integer(rows.field(START).type)
         schema = Schema.from_arrow(rows.append(pa.field(DAY, pa.date32())) if by_day else rows)

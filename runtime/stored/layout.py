@@ -228,7 +228,9 @@ class Layout:
         needed = {*self.plan.by, START, END, *self._stored(plan).values()}
         return [name for name in self.schema.names if name in needed]
 
-    def partials(self, rows: pa.Table, plan: Plan, together: Together | None = None) -> Partials:
+    def partials(
+        self, rows: pa.Table, plan: Plan, together: Together | None = None, in_frames: bool = True
+    ) -> Partials:
         """Rows of a table as partials of a query over the same events, in the frames of its windows.
 
         Parameters
@@ -239,6 +241,8 @@ class Layout:
             The query.
         together
             Has frames that are no shorter than the windows that are wanted need; see :meth:`Asked.together`.
+        in_frames
+            Whether each row has to be inside one frame of the query; else ``together`` has the frames.
 
         Raises
         ------
@@ -247,7 +251,7 @@ class Layout:
         """
         starts, ends = self._ticks(rows, START), self._ticks(rows, END)
         runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
-        frames, inside = frames_of(plan, starts[runs], ends[runs])
+        frames, inside = frames_of(plan, starts[runs], ends[runs]) if in_frames else (starts[runs], None)
         if together is not None and (found := together(starts[runs])) is not None:
             frames, inside = plan.axis.frames(found[0], None)[0], found[1]
         lengths = np.diff(runs, append=len(starts))

@@ -31,7 +31,7 @@ from ..sources.files import Files, one_line
 from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
-from .commits import MARKS, VERSION, Commit, Commits, Run, StoredFile
+from .commits import MARKS, VERSION, Commit, Commits, Rollup, Run, StoredFile
 from .delta import DeltaCommits, is_delta
 from .layout import END, START, Layout, in_parquet
 
@@ -119,7 +119,7 @@ class Table:
             return make(before, written)
 
         after = self.commits.change(made)
-        for each in {*written} - {*after.files}:
+        for each in {*written} - {*after.named}:
             self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
         return after
 
@@ -139,7 +139,7 @@ class Table:
                 found.append(each)
                 continue
             left = rows.filter(pa.array(mask))
-            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, each.marks)]
+            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, folder_of(each))]
             written += new
             found += new
         return found
@@ -176,7 +176,7 @@ class Table:
 
     def marked(self, layout: Layout, gone: pa.Table, run: str, written: list[StoredFile]) -> list[StoredFile]:
         """Files that say that a run has changed the frames of rows that are gone."""
-        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), marks=True)]
+        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), folder=MARKS)]
         written += marks
         return marks
 
@@ -214,9 +214,9 @@ class Table:
         rows: pa.Table,
         runs: tuple[str, ...],
         merged: tuple[str, ...] = (),
-        marks: bool = False,
+        folder: str = "",
     ) -> Iterator[Written]:
-        """Write rows as files of a day each."""
+        """Write rows as files of a day each, below a folder."""
         if not len(rows):
             return
         coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
@@ -224,14 +224,14 @@ class Table:
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
-            folder = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
-            path = f"{MARKS if marks else ''}{folder}{uuid.uuid4().hex}.parquet"
+            of_day = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
+            path = f"{folder}{of_day}{uuid.uuid4().hex}.parquet"
             place = f"{self.commits.path}/{path}"
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
             pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
             (first, last), end = edges(starts[mine]), int(ends[mine].max())
-            file = StoredFile(path, runs, len(some), size, first, last, end, merged, marks)
+            file = StoredFile(path, runs, len(some), size, first, last, end, merged, folder == MARKS)
             yield file, int(counts[mine].sum())
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
@@ -256,10 +256,14 @@ class Table:
 
         def merged(part: Sequence[StoredFile]) -> Partials:
             rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each, keys) for each in part)])
-            return merge(layout.partials(rows.combine_chunks(), plan, together)).unmerged()
+            frames = not any(isinstance(each, Rollup) for each in part)
+            return merge(layout.partials(rows.combine_chunks(), plan, together, frames)).unmerged()
 
+        rollups = [each for each in files if isinstance(each, Rollup)]
+        parts = [[each for each in files if not isinstance(each, Rollup)], rollups]
         # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
-        parts = [files] if plan.ordered or not plan.only_library_code else in_parts(files, PART_ROWS)
+        if not plan.ordered and plan.only_library_code:
+            parts = [part for some in parts for part in in_parts(some, PART_ROWS)]
         return merge([Partials.none(plan), *at_once(merged, parts)])
 
     def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
@@ -286,6 +290,12 @@ class Table:
         pairs = [[one_array(of.column(name)) for of in (found, keys)] for name in keys.column_names]
         return found.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (found, keys)))))
 
+    def files(self, plan: Plan, commit: Commit, asked: Asked | None) -> Sequence[StoredFile]:
+        """The files to be read for windows: those that they may take in, or rollups of these."""
+        if asked is None:
+            return commit.parts
+        return with_rollups(plan, self.needed(plan, commit.parts, asked), commit.rollups, asked)
+
     def needed(self, plan: Plan, files: Sequence[StoredFile], wanted: Wanted) -> list[StoredFile]:
         """The files with rows that wanted windows may take in: all, where windows are not numbered along the time."""
         if not files:
@@ -299,6 +309,33 @@ class Table:
                 return list(files)
             some |= (begin.first <= numbers[1]) & (end.last >= numbers[0])
         return [each for each, kept in zip(files, some, strict=True) if kept]
+
+
+def with_rollups(
+    plan: Plan, files: Sequence[StoredFile], rollups: Sequence[Rollup], asked: Asked
+) -> Sequence[StoredFile]:
+    """Files, with rollups instead of those whose frames are in the same windows; the longest ones first."""
+    there = {each.path for each in files}
+    some = [each for each in rollups if there.issuperset(each.of)]
+    if not some or plan.ordered:
+        return files
+    # A rollup is in windows as a whole where its first and its last tick are in the same ones.
+    edges = np.array([[each.first, each.end - 1] for each in some], np.int64)
+    if (found := asked.together(np.empty(0, np.int64), edges.ravel())) is None:
+        return files
+    group, inside = (each.reshape(edges.shape) for each in found)
+    whole = (group[:, 0] == group[:, 1]) & inside.all(axis=1)
+    taken: list[StoredFile] = []
+    for each in sorted((some[at] for at in np.flatnonzero(whole)), key=lambda each: -len(each.of)):
+        if there.issuperset(each.of):
+            there.difference_update(each.of)
+            taken.append(each)
+    return [*(each for each in files if each.path in there), *taken]
+
+
+def folder_of(file: StoredFile) -> str:
+    """Where files like one are, under the path of the table."""
+    return MARKS if file.marks else ""
 
 
 def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:

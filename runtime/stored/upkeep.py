@@ -5,16 +5,17 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.durations import Duration, length_of
+from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools
-from ..columns.ticks import TimeColumn
+from ..columns.ticks import TimeColumn, describe
 from ..partials.merge import merge
-from .commits import MARKS, Commit, StoredFile
+from .commits import MARKS, ROLLUPS, Commit, Rollup, StoredFile
 from .layout import Layout
 from .table import Table, about, check_fits
 
@@ -99,6 +100,53 @@ def finer(layout: Layout, coarse: Layout, rows: pa.Table, bound: int) -> Bools:
     assert bounds is not None
     mine: Bools = (ends <= bound) & (ends - starts < bounds[1] - bounds[0])
     return mine
+
+
+def roll_up(table: Table, layout: Layout, long: Layout) -> None:
+    """Sum the files in each longer frame that has ended to one file beside them, with a row for each key."""
+
+    def rolled_up(before: Commit, written: list[StoredFile]) -> Commit:
+        there, found = {(each.begin, each.until): each for each in before.rollups}, {}
+        for (begin, until), files in in_frames(long, before.parts).items():
+            old = there.get((begin, until))
+            if before.end is None or until > before.end or len(files) < 2:
+                continue
+            if old is None or {*old.of} != {each.path for each in files}:
+                found[begin, until] = rollup(table, layout, long, files, begin, until)
+        written += found.values()
+        return replace(before, rollups=tuple((there | found).values())) if found else before
+
+    table.change(layout, rolled_up)
+
+
+def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int], list[StoredFile]]:
+    """The files whose rows are in one longer frame, by its start and its end; QueryError where no file is."""
+    windows, found = long.plan.axis.windows[0], dict[tuple[int, int], list[StoredFile]]()
+    bounds = windows.frame_bounds(long.plan.axis.frames(np.array([each.first for each in files], np.int64), None)[0])
+    assert bounds is not None
+    for file, begin, until in zip(files, *(each.tolist() for each in bounds), strict=True):
+        if file.end <= until:
+            found.setdefault((begin, until), []).append(file)
+    if files and not found:
+        (begin, end), one = ((each[0].item() for each in bounds), files[0])
+        type = long.plan.times.type
+        raise QueryError(
+            f"frame is of {describe(end - begin, type)}, and the files have longer ones, the first of "
+            f"{describe(one.end - one.first, type)}; expected a longer frame, that whole files lie in"
+        )
+    return found
+
+
+def rollup(
+    table: Table, layout: Layout, long: Layout, files: Sequence[StoredFile], begin: int, until: int
+) -> Rollup:
+    """The rows of files as those of one longer frame."""
+    merged = merge(layout.partials(table.read(layout, files), long.plan))
+    bounds = (min(each.first for each in files), max(each.end for each in files))
+    rows = long.rows(merged, MERGED, tuple(np.full(len(merged), each) for each in bounds))
+    ((file, _),) = table.write_rows(layout, rows, (), folder=ROLLUPS)
+    of = tuple(each.path for each in files)
+    return Rollup(**asdict(file), of=of, begin=begin, until=until)
 
 
 def expire(table: Table, layout: Layout, older: Duration) -> None:

@@ -51,6 +51,10 @@ def coarsen(path: str, number: int) -> None:
     at(path).coarsen("4 hours", older="24 hours")
 
 
+def roll_up(path: str, number: int) -> None:
+    at(path).roll_up("2 days")
+
+
 def run(change: Callable[[str, int], None], path: str, number: int, point: int | None) -> None:
     """Change a table; the process is killed at a point: before some call, halfway in it, or after it."""
     seen = 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .killing import WINDOWS, append, at, coarsen, compact, many, refresh, run, started
+from .killing import WINDOWS, append, at, coarsen, compact, many, refresh, roll_up, run, started
 
 KILLS = {"parquet": (60, 40), "delta": (20, 10)}
 """At chosen points, and at random ones."""
@@ -46,7 +46,7 @@ class Reader(threading.Thread):
             time.sleep(0.01)
 
 
-CHANGES: list[Callable[[str, int], None]] = [append, compact, refresh, append, coarsen]
+CHANGES: list[Callable[[str, int], None]] = [append, compact, roll_up, refresh, append, coarsen]
 
 
 @pytest.mark.slow

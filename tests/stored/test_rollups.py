@@ -1,0 +1,193 @@
+"""Longer frames kept beside the others: windows stay those of one query over all events, and fewer files are read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+FIRST = dt.datetime(2026, 1, 1)
+OUTPUTS: dict[str, Any] = {
+    "n": ff.Count(), "s": ff.Sum("x"), "f": ff.Sum("y"), "top": ff.Max("x"), "middle": ff.Median("x"),
+}  # fmt: skip
+WINDOWS = [ff.sliding("50 days", every="1 day"), ff.sliding("20 days", every="2 days"), ff.tumbling("3 days")]
+
+
+def events(chance: random.Random, *days: int) -> pa.Table:
+    rows = [(chance.choice(days), chance.randrange(86_400)) for _ in range(chance.randrange(1, 15))]
+    return pa.table(
+        {
+            "t": [FIRST + dt.timedelta(days=day, seconds=second) for day, second in rows],
+            "k": pa.array([chance.choice(["a", "b", None]) for _ in rows], pa.string()),
+            "x": [chance.randrange(100) for _ in rows],
+            "y": [chance.gauss(0, 1e6) for _ in rows],
+        }
+    )
+
+
+def at(path: Path, outputs: dict[str, Any] = OUTPUTS, **more: Any) -> ff.StoredPartials:
+    return ff.partials(path, time="t", by="k", frame="1 day", **outputs, **more)
+
+
+def sixty_days(path: Path, chance: random.Random, late: bool = False, **more: Any) -> tuple[Any, pa.Table]:
+    """A run of each day, and what is in them; rolled up now and then."""
+    stored, tables = at(path, **more), []
+    for day in range(60):
+        tables.append(events(chance, *(range(day + 1) if late and chance.random() < 0.2 else [day])))
+        stored.append(tables[-1], run=str(day))
+        if chance.random() < 0.1:
+            stored.roll_up(chance.choice(["7 days", "10 days", "1 month", ff.tumbling("2 weeks")]))
+    return stored, pa.concat_tables(tables)
+
+
+def ending(whole: list[dict[str, Any]], after: dt.datetime, until: dt.datetime) -> list[dict[str, Any]]:
+    return [row for row in whole if after < row["window"]["end"] <= until]
+
+
+def reads(stored: ff.StoredPartials, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths, under that of the table, of the files that will have been read."""
+    seen: list[str] = []
+    opened = pq.ParquetFile
+
+    def noted(path: str, **how: Any) -> Any:
+        seen.append(path.removeprefix(f"{stored.table.commits.path}/"))
+        return opened(path, **how)
+
+    monkeypatch.setattr(pq, "ParquetFile", noted)
+    return seen
+
+
+@pytest.mark.parametrize(("seed", "format"), [*((seed, "parquet") for seed in range(6)), (1, "delta")])
+def test_windows_are_those_of_one_query(
+    seed: int, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    outputs = OUTPUTS | ({"grown": ff.Delta("x")} if seed == 5 else {})
+    stored, table = sixty_days(tmp_path, chance, seed < 5, outputs=outputs, format=format)
+    query = ff.events(table, time="t", by="k").window(*WINDOWS)
+    if seed == 3:
+        stored.compact()
+        stored.roll_up("10 days")
+    whole, seen = query.aggregate(**outputs).to_pylist(), reads(stored, monkeypatch)
+    for _ in range(8):
+        first = chance.randrange(40, 60)
+        bounds = [FIRST + dt.timedelta(days=day) for day in (first, first + chance.choice([1, 1, 2, 9]))]
+        assert stored.window(*WINDOWS).ending(*bounds).aggregate().to_pylist() == ending(whole, *bounds)
+        key = [row for row in ending(whole, bounds[0], bounds[0] + dt.timedelta(days=1)) if row["k"] == "a"]
+        found = stored.window(WINDOWS[0]).lookup(["a"], at=bounds[0] + dt.timedelta(days=1)).to_pylist()
+        assert found == [row for row in key if row["window"]["end"] - row["window"]["start"] == dt.timedelta(days=50)]
+    assert any(path.startswith("_rollups/") for path in seen) == (seed != 5)
+    assert stored.window(*WINDOWS).aggregate().to_pylist() == whole
+
+
+def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = at(tmp_path)
+    for day in range(60):
+        stored.append(events(random.Random(day), day), run=str(day))
+    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
+    window, seen = stored.window(ff.sliding("60 days", every="1 day")).ending(*bounds), reads(stored, monkeypatch)
+    right = window.aggregate()
+    assert len(seen) == 60
+    stored.roll_up("10 days")
+    stored.roll_up("3 days")
+    seen.clear()
+    assert window.aggregate().equals(right)
+    # From 2025-12-27 on, ten days each: five of these, and of the days around them the threes.
+    assert len(seen) < 15
+    commit = stored.table.commits.latest()
+    stored.roll_up("10 days")
+    assert stored.table.commits.latest() == commit
+
+
+def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, table = sixty_days(tmp_path, random.Random(1))
+    stored.roll_up("10 days")
+    late = events(random.Random(2), 30)
+    stored.append(late, run="late")
+    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
+    whole = ff.events(pa.concat_tables([table, late]), time="t", by="k").window(WINDOWS[0]).aggregate(**OUTPUTS)
+    window, seen = stored.window(WINDOWS[0]).ending(*bounds), reads(stored, monkeypatch)
+    for files in (1, 0):
+        seen.clear()
+        assert window.aggregate().to_pylist() == ending(whole.to_pylist(), *bounds)
+        assert sum("day=2026-01-31" in path and not path.startswith("_") for path in seen) == files
+        stored.roll_up("10 days")
+
+
+def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
+    stored, table = sixty_days(tmp_path, random.Random(1))
+    stored.roll_up("10 days")
+    there = {each.path for each in stored.table.commits.latest().rollups}
+    gone = stored.forget(["a"])
+    assert there <= {*gone}
+    assert not stored.table.commits.latest().rollups
+    stored.roll_up("10 days")
+    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
+    whole = ff.events(table, time="t", by="k").window(WINDOWS[0]).aggregate(**OUTPUTS).to_pylist()
+    right = [row for row in ending(whole, *bounds) if row["k"] != "a"]
+    assert stored.window(WINDOWS[0]).ending(*bounds).aggregate().to_pylist() == right
+    stored.vacuum(0)
+    assert stored.window(WINDOWS[0]).ending(*bounds).aggregate().to_pylist() == right
+    named = {each.path for each in stored.table.commits.latest().named}
+    assert {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.parquet")} == named
+    stored.expire("20 days")
+    assert all(each.first >= stored.table.commits.latest().expired for each in stored.table.commits.latest().rollups)
+
+
+def test_others_see_each_event_once(tmp_path: Path) -> None:
+    stored, table = sixty_days(tmp_path, random.Random(1))
+    stored.roll_up("10 days")
+    files = sorted(tmp_path.glob("day=*/*.parquet"))
+    assert sum(pq.read_table(file)["n.count"].to_pylist()[0] is not None for file in files) == len(files)
+    assert sum(sum(pq.read_table(file)["n.count"].to_pylist()) for file in files) == len(table)
+
+
+def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame="1 hour", n=ff.Count())
+    day = [FIRST + dt.timedelta(hours=hour) for hour in range(48)]
+    stored.append(pa.table({"t": day, "k": ["a"] * 48}), run="all")
+    with pytest.raises(ff.QueryError, match=r"frame is of 6 h, and the files have longer ones, the first of 24 h"):
+        stored.roll_up("6 hours")
+    with pytest.raises(ff.EngineError, match="are empty"):
+        ff.partials(tmp_path / "none", time="t", frame="1 hour", n=ff.Count()).roll_up("6 days")
+
+
+def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
+    stored, _ = sixty_days(tmp_path, random.Random(1))
+    stored.roll_up("10 days")
+    path = max((tmp_path / "_framefold").glob("*.json"))
+    for name, value in [("path", "../x.parquet"), ("of", [1]), ("begin", "x"), ("rows", None), ("other", 1)]:
+        manifest = json.loads(path.read_text())
+        manifest["rollups"][0][name] = value
+        crafted = json.dumps(manifest)
+        before = path.read_text()
+        path.write_text(crafted)
+        with pytest.raises(ff.EngineError, match="is none of framefold's"):
+            at(tmp_path)
+        path.write_text(before)
+    rolled = next(tmp_path.glob("_rollups/*/*.parquet"))
+    pq.write_table(pq.read_table(rolled).slice(1), rolled)
+    with pytest.raises(ff.EngineError, match=r"_rollups/.* rows with"):
+        for day in range(10, 60):
+            bounds = [FIRST + dt.timedelta(days=each) for each in (day, day + 1)]
+            stored.window(WINDOWS[0]).ending(*bounds).aggregate()
+
+
+def test_on_spark(tmp_path: Path, spark: Any) -> None:
+    stored, table = sixty_days(tmp_path, random.Random(3), late=True)
+    stored.roll_up("10 days")
+    bounds = [FIRST + dt.timedelta(days=day) for day in (57, 60)]
+    on_spark = at(tmp_path, spark=spark).window(*WINDOWS).ending(*bounds).aggregate()
+    assert on_spark.toArrow().equals(stored.window(*WINDOWS).ending(*bounds).aggregate().cast(on_spark.toArrow().schema))
+    whole = ff.events(table, time="t", by="k").window(*WINDOWS).aggregate(**OUTPUTS).to_pylist()
+    assert stored.window(*WINDOWS).ending(*bounds).aggregate().to_pylist() == ending(whole, *bounds)
