@@ -130,8 +130,7 @@ def rollup(
     frame: Annotated[str, typer.Option(metavar="LENGTH", help="How long they are, such as '30 days'.")],
     trust: Trust = False,
 ) -> None:
-    """Keep longer frames beside the others, so that long windows that are asked for by their end are put together
-    from fewer."""
+    """Keep longer frames beside the others, of which long windows that end at some time are put together."""
     from .at_rest import roll_up
 
     with running():

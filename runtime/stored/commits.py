@@ -357,7 +357,7 @@ def checked_int(found: Any) -> int:
     return found
 
 
-def file_of(found: Any, kind: type[StoredFile] = StoredFile) -> Any:
+def file_of(found: Any, kind: Any = StoredFile) -> Any:
     """A file as JSON has it."""
     return checked(kind, found | {name: tuple(found.get(name, ())) for name in lists_of(kind)})
 

@@ -103,7 +103,7 @@ def forget(table: Table, layout: Layout, keys: pa.Table) -> list[str]:
     def forgotten(before: Commit, written: list[StoredFile]) -> Commit:
         files = table.rewritten(layout, before.files, lambda rows: ~of_keys(layout, rows, keys), written)
         gone[:] = [each.path for each in before.files if each not in files]
-        gone += [each.path for each in before.rollups if not {*gone}.isdisjoint(each.of)]
+        gone.extend(each.path for each in before.rollups if not {*gone}.isdisjoint(each.of))
         return replace(before, files=tuple(files)) if gone else before
 
     table.change(layout, forgotten)

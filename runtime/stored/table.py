@@ -260,7 +260,7 @@ class Table:
             return merge(layout.partials(rows.combine_chunks(), plan, together, frames)).unmerged()
 
         rollups = [each for each in files if isinstance(each, Rollup)]
-        parts = [[each for each in files if not isinstance(each, Rollup)], rollups]
+        parts: list[Sequence[StoredFile]] = [[each for each in files if not isinstance(each, Rollup)], rollups]
         # What a user wrote is called by one thread only; what depends on the order of rows needs all of them at once.
         if not plan.ordered and plan.only_library_code:
             parts = [part for some in parts for part in in_parts(some, PART_ROWS)]

@@ -137,13 +137,11 @@ def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int]
     return found
 
 
-def rollup(
-    table: Table, layout: Layout, long: Layout, files: Sequence[StoredFile], begin: int, until: int
-) -> Rollup:
+def rollup(table: Table, layout: Layout, long: Layout, files: Sequence[StoredFile], begin: int, until: int) -> Rollup:
     """The rows of files as those of one longer frame."""
     merged = merge(layout.partials(table.read(layout, files), long.plan))
-    bounds = (min(each.first for each in files), max(each.end for each in files))
-    rows = long.rows(merged, MERGED, tuple(np.full(len(merged), each) for each in bounds))
+    first, end = min(each.first for each in files), max(each.end for each in files)
+    rows = long.rows(merged, MERGED, (np.full(len(merged), first), np.full(len(merged), end)))
     ((file, _),) = table.write_rows(layout, rows, (), folder=ROLLUPS)
     of = tuple(each.path for each in files)
     return Rollup(**asdict(file), of=of, begin=begin, until=until)

@@ -61,9 +61,9 @@ def test_upkeep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["partials", "append", kept, str(folder / "late.parquet"), "--run", "late"]) == 0
     assert main(["partials", "append", kept, str(folder / "1.parquet"), "--run", "second"]) == 0
     assert len([*Path(kept).rglob("*.parquet")]) == 3
-    assert main(["partials", "compact", kept]) == 0
-    assert main(["partials", "rollup", kept, "--frame", "2 days"]) == 0
+    assert main(["partials", "rollup", kept, "--frame", "1 day"]) == 0
     assert len([*Path(kept).glob("_rollups/*/*.parquet")]) == 1
+    assert main(["partials", "compact", kept]) == 0
     assert main(["partials", "expire", kept, "--older", "1 day"]) == 0
     capsys.readouterr()
     assert main(["partials", "runs", kept]) == 0
