@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
-from ..aggregators.states.alike import numbers
+from ..aggregators.states.alike import are_numbers, numbers
 from ..aggregators.states.arrays import Index
 from ..aggregators.states.categories import Categories
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
-from .accumulate.time_order import Keyed, WholeKeys, sorted_events
+from .accumulate.time_order import Keyed, WholeKeys, sorted_events, time_order
 from .columns.field_types import type_of
 from .columns.key_codes import edges
 from .columns.malloc import give_back
@@ -38,7 +38,8 @@ from .plan.plan import Plan, in_this_process
 from .plan.text_codes import with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way, warn
-from .results.as_they_come import results_as_they_come
+from .results.as_of import is_as_of, results_as_of
+from .results.as_they_come import goes_row_by_row, results_as_they_come
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
@@ -65,7 +66,13 @@ STAGES = (
 )
 SORTED = (("sort, accumulate, slide, finish", "in this process, all events by key and time"),)
 AS_THEY_COME = (("accumulate, slide, finish", "in this process, row by row: events are in the order of time"),)
-"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter two beside events."""
+IF_IN_ORDER = (
+    (
+        "accumulate, slide, finish",
+        "in this process, row by row if events are in the order of time; else they are sorted by key and time first",
+    ),
+)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`; the latter three beside events."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result", bound=tuple[Any, ...])
@@ -89,18 +96,20 @@ class LocalEngine:
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
         if isinstance(rows, pa.Table):
             source = self.source
-            held = type(source) is Source and isinstance(source.data, pa.Table) and source.condition is None
-            found = beside_labels(source.batches(query.columns).read_all(), query) if held else None
+            found = beside_labels(source.batches(query.columns).read_all(), query) if is_held(source) else None
             found = self.run(query, options) if found is None else with_extensions(found, query, source.schema)
-            place = np.full(len(rows), -1)
-            place[found.column(0).to_numpy()] = np.arange(len(found))
+            labels, place = found.column(0).to_numpy(), None
+            if not (len(labels) == len(rows) and are_numbers(labels)):
+                place = np.full(len(rows), -1)
+                place[labels] = np.arange(len(found))
             return put_beside(rows, place, found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
-        return explain(query, "the local engine", SORTED if query.axis.beside == "event" else STAGES)
+        beside = query.axis.beside == "event"
+        return explain(query, "the local engine", stages_beside(self.source, query) if beside else STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))
@@ -241,6 +250,21 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     return put_beside(rows, place, found)
 
 
+def is_held(source: Source) -> bool:
+    """Whether all events of a source are in memory as they are."""
+    return type(source) is Source and isinstance(source.data, pa.Table) and source.condition is None
+
+
+def stages_beside(source: Source, plan: Plan) -> tuple[tuple[str, str], ...]:
+    """Where each stage runs beside events; the order of those that are not held is not known before they are read."""
+    if not goes_row_by_row(plan):
+        return SORTED
+    if not is_held(source):
+        return IF_IN_ORDER
+    times = source.batches(list(dict.fromkeys([plan.time, *plan.ties]))).read_all()
+    return AS_THEY_COME if time_order(plan, drop_null_times(times, plan.time)) is None else SORTED
+
+
 def results_of_whole_keys(keys: WholeKeys) -> pa.Table:
     """The results beside events that are put in the order of their keys, in that order."""
     plan, rows = keys.plan, len(keys.columns)
@@ -274,15 +298,18 @@ def beside_labels(events: pa.Table, plan: Plan) -> pa.Table | None:
     kinds = [plan.input_schema.field(name).type for name in plan.by]
     if not of_keys or not len(events) or any(isinstance(kind, Categories) for kind in kinds):
         return None
-    if plan.until is not None or events.column(plan.time).null_count or not plan.axis.alike:
+    if plan.until is not None or events.column(plan.time).null_count:
         return None
-    if not all(each.same_rows(first) for each in plan.axis.windows):
+    keyed = Keyed.of(plan, events) if is_as_of(plan) else None
+    if keyed is not None and (looked_up := results_as_of(plan, events, keyed)) is not None:
+        return looked_up
+    if not plan.axis.alike or not all(each.same_rows(first) for each in plan.axis.windows):
         return None
     ticks = edges(plan.times.ticks(plain(events.column(plan.time), plan.input_schema.field(plan.time).type)))
     nobody = numbers(0)
     if any(each.of_anchors(nobody, pa.array(nobody), ticks) is None for each in plan.axis.windows):
         return None
-    keys = WholeKeys(plan, events)
+    keys = WholeKeys(plan, events, keyed)
     if int(keys.counts.max()) > PORTION_ROWS:  # a key's events are for several threads then
         return None
     labels, own = keys.labels(events, of_keys)

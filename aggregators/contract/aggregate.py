@@ -269,6 +269,13 @@ class StateFunctions(Bindable):
     """Which of the states in a range whose field ``seen`` is true finishes to the result of all. For built-in
     operations only."""
 
+    centred: Any = None
+    """The bound operation whose sums about centres the results of windows are made of, if there is one: then
+    ``joined``, ``about_codes`` and ``finish_centred`` are there, too. For built-in operations only."""
+
+    joined: Any = None
+    """The operation itself, bound, by joining states, where sums about centres have too few bits."""
+
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
 
@@ -334,6 +341,17 @@ class StateFunctions(Bindable):
         that it makes them of, such as those of the few values that matter; None where it cannot answer these ranges.
         """
         raise OperationError(f"{type(self).__name__} has no finish_ranges")
+
+    def about_codes(self, a: State, codes: Any, size: int) -> tuple[State, Any] | None:
+        """States of ``centred`` about a centre for each code, below ``size``, of the rows that have it; and each unit.
+
+        None where states are not such that this can be done.
+        """
+        return None
+
+    def finish_centred(self, sums: State, unit: Any) -> tuple[Any, Any, Any]:
+        """The results of sums of ``about_codes`` in some units, which are null, and the rows of those with few bits."""
+        raise OperationError(f"{type(self).__name__} has no finish_centred")
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``.

@@ -483,6 +483,83 @@ def rows_before(const int32_t[::1] codes not None, int64_t[:, ::1] last not None
         raise IndexError(f"code {code} of a row is not among {size}")
 
 
+def rows_as_of(
+    const int32_t[::1] codes not None,
+    const int64_t[::1] ticks not None,
+    const int8_t[::1] seen,
+    const int32_t[::1] wanted not None,
+    const int64_t[::1] until not None,
+    int64_t[::1] known not None,
+    int64_t[::1] found not None,
+):
+    """Set for each of some ascending ticks the last row below it of the ``wanted`` code that is ``seen``, or -1.
+
+    Rows are in the order of their ticks, all of them seen where that is None; a code below 0 has none. ``known`` has
+    the last row of each code, -1 before the first row, and changes.
+    """
+    cdef Py_ssize_t at, row = 0, rows = codes.shape[0], size = known.shape[0]
+    cdef int64_t code = 0, tick
+    cdef bint all = seen is None, forward = True, right = True
+    if ticks.shape[0] != rows or not all and seen.shape[0] != rows:
+        raise ValueError("rows_as_of: codes, ticks and what is seen must be of one length")
+    if until.shape[0] != wanted.shape[0] or found.shape[0] != wanted.shape[0]:
+        raise ValueError("rows_as_of: what is wanted, its ticks and what is found must be of one length")
+    with nogil:
+        for at in range(wanted.shape[0]):
+            tick = until[at]
+            forward = at == 0 or until[at - 1] <= tick
+            while row < rows and ticks[row] < tick and right:
+                code = codes[row]
+                right = 0 <= code < size
+                if right and (all or seen[row]):
+                    known[code] = row
+                row += 1
+            if right:
+                code = wanted[at]
+                right = code < size
+            if not (forward and right):
+                break
+            found[at] = known[code] if code >= 0 else -1
+    if not forward:
+        raise ValueError("rows_as_of: ticks must ascend")
+    if not right:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
+def rows_of_windows(
+    const int32_t[::1] codes not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] offsets not None,
+    int64_t[::1] found not None,
+):
+    """Set the rows of some windows: of each as many as its offsets say, all of one code, up to its last one.
+
+    Whether that is done: not where there are as many rows between them as there are rows.
+    """
+    cdef Py_ssize_t window, row, place, rows = codes.shape[0], windows = last.shape[0], left = rows
+    cdef bint right = offsets.shape[0] == windows + 1
+    with nogil:
+        for window in range(windows if right else 0):
+            row = last[window] + 1
+            right = 0 < row <= rows and 0 <= offsets[window] <= offsets[window + 1] <= found.shape[0]
+            if not right:
+                break
+            for place in range(offsets[window + 1] - 1, offsets[window] - 1, -1):
+                row -= 1
+                while row >= 0 and codes[row] != codes[last[window]]:
+                    row -= 1
+                    left -= 1
+                right = row >= 0
+                if not right or left < 0:
+                    break
+                found[place] = row
+            if not right or left < 0:
+                break
+    if not right:
+        raise ValueError("rows_of_windows: windows must have as many rows of one code as there is room for")
+    return left >= 0
+
+
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
     """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1
@@ -1220,6 +1297,22 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
 cdef double GRID = 1.5 / (<uint64_t>1 << 46)
 
 
+cdef inline bint value_about(
+    double value, double base, double least, double most, double* sum, double* low, double* square, double* square_low
+) noexcept nogil:
+    """The deviation of a value and its square, in pairs of floats; whether squares neither overflow nor vanish."""
+    cdef double apart = value - base
+    cdef double virtual = apart - value
+    cdef double lost = (value - (apart - virtual)) - (virtual + base)
+    cdef double upper = 134217729.0 * apart
+    upper -= upper - apart
+    cdef double lower = apart - upper
+    sum[0], low[0] = apart, lost
+    square[0] = apart * apart
+    square_low[0] = upper * upper - square[0] + 2.0 * upper * lower + lower * lower + 2.0 * apart * lost
+    return apart == 0.0 or least <= fabs(apart) < most
+
+
 def sums_about(
     columns not None, const Py_ssize_t[::1] begin not None, made not None, int64_t[::1] exponents not None, double ordinary
 ):
@@ -1234,7 +1327,7 @@ def sums_about(
     cdef const double[::1] of_squares = columns[4], of_squares_low = columns[5]
     cdef double[::1] sums = made[0], sums_low = made[1], squares = made[2], squares_low = made[3]
     cdef Py_ssize_t rows = count.shape[0], segments = begin.shape[0], segment, row = 0, end
-    cdef double base, most, unit, apart, virtual, low, upper, lower, least = 1.0 / ordinary, splitter = 134217729.0
+    cdef double base, most, unit, least = 1.0 / ordinary
     cdef Deviations a, b, both
     cdef int exponent
     cdef bint can = True
@@ -1253,20 +1346,11 @@ def sums_about(
             a = Deviations(1, base, 0.0, 0.0, 0.0, 0.0)
             for row in range(begin[segment], end):
                 if count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0:
-                    apart = centre[row] - base
-                    virtual = apart - centre[row]
-                    low = (centre[row] - (apart - virtual)) - (virtual + base)
-                    if apart != 0.0 and not least <= fabs(apart) < ordinary:
-                        can = False
-                        break
-                    upper = splitter * apart
-                    upper -= upper - apart
-                    lower = apart - upper
-                    sums[row], sums_low[row] = apart, low
-                    squares[row] = apart * apart
-                    squares_low[row] = (
-                        upper * upper - squares[row] + 2.0 * upper * lower + lower * lower + 2.0 * apart * low
+                    can = value_about(
+                        centre[row], base, least, ordinary, &sums[row], &sums_low[row], &squares[row], &squares_low[row]
                     )
+                    if not can:
+                        break
                 else:
                     b = Deviations(
                         count[row], centre[row], of_sum[row], of_sum_low[row], of_squares[row], of_squares_low[row]
@@ -1289,6 +1373,58 @@ def sums_about(
                 squares[row] *= unit * unit
                 squares_low[row] = (squares_low[row] * (unit * unit) + GRID) - GRID
             row = end
+    return can
+
+
+def sums_about_codes(
+    const double[::1] values not None,
+    const int32_t[::1] codes not None,
+    made not None,
+    int64_t[::1] exponents not None,
+    double ordinary,
+):
+    """As ``sums_about``, of single values whose segments are those of the same code, the rows of which are anywhere."""
+    cdef double[::1] sums = made[0], sums_low = made[1], squares = made[2], squares_low = made[3]
+    cdef Py_ssize_t row, rows = values.shape[0], size = exponents.shape[0]
+    cdef double least = 1.0 / ordinary, unit
+    cdef int64_t code = 0
+    cdef int exponent
+    cdef bint can = True
+    for column in (codes, *made):
+        if len(column) != rows:
+            raise ValueError("sums_about_codes: all columns must be of one length")
+    cdef double* base = <double*>malloc(2 * max(size, 1) * sizeof(double))
+    if base == NULL:
+        raise MemoryError
+    cdef double* most = base + max(size, 1)
+    with nogil:
+        for code in range(size):
+            most[code] = -1.0  # before the first value
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            if most[code] < 0.0:
+                base[code], most[code] = values[row], 0.0
+            can &= value_about(
+                values[row], base[code], least, ordinary, &sums[row], &sums_low[row], &squares[row], &squares_low[row]
+            )
+            most[code] = max(most[code], squares[row])
+        else:
+            for code in range(size):
+                frexp(sqrt(max(most[code], 0.0)), &exponent)
+                exponents[code] = exponent + 1
+                most[code] = ldexp(1.0, -exponent - 1)
+            for row in range(rows):
+                unit = most[codes[row]]
+                sums[row] *= unit
+                sums_low[row] = (sums_low[row] * unit + GRID) - GRID
+                squares[row] *= unit * unit
+                squares_low[row] = (squares_low[row] * (unit * unit) + GRID) - GRID
+            code = 0
+    free(base)
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
     return can
 
 

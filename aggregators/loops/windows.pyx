@@ -24,7 +24,7 @@ cdef extern from *:
         const double*, const double*, const int64_t*, const int64_t*, double, double, double, double*, double*,
         Py_ssize_t, Py_ssize_t, int64_t*);
     FRAMEFOLD_WIDE static int framefold_split_tile(
-        const double*, Py_ssize_t, double, double, double, int64_t*, int64_t*, int64_t*);
+        const double*, const double*, Py_ssize_t, double, double, double, int64_t*, int64_t*, int64_t*);
     FRAMEFOLD_WIDE static void framefold_add_up_tile(
         const int64_t*, const int64_t*, const int64_t*, Py_ssize_t, double, double, double, double*, double*);
     """
@@ -507,6 +507,7 @@ def plane_sums(
 
 cdef bint split_tile "framefold_split_tile" (
     const double* values,
+    const double* lows,
     Py_ssize_t rows,
     double first,
     double second,
@@ -515,13 +516,17 @@ cdef bint split_tile "framefold_split_tile" (
     int64_t* seconds,
     int64_t* thirds,
 ) noexcept nogil:
-    """``split_in_integers`` of floats; whether nothing is left of any."""
+    """``split_in_integers`` of floats, or of pairs where there are ``lows``; whether nothing is left of any."""
     cdef Adders by
     cdef Py_ssize_t row
     cdef int64_t odd = 0
     by.first, by.second, by.third = first, second, third
-    for row in range(rows):
-        odd |= split_in_integers(values[row], 0.0, &by, &firsts[row], &seconds[row], &thirds[row])
+    if lows == NULL:
+        for row in range(rows):
+            odd |= split_in_integers(values[row], 0.0, &by, &firsts[row], &seconds[row], &thirds[row])
+    else:
+        for row in range(rows):
+            odd |= split_in_integers(values[row], lows[row], &by, &firsts[row], &seconds[row], &thirds[row])
     return not odd
 
 
@@ -544,36 +549,99 @@ cdef void add_up_tile "framefold_add_up_tile" (
         sums[row] = add_up(upper.number - first, middle.number - second, lower.number - third, &lost[row])
 
 
+cdef inline int64_t between_tile(
+    const uint64_t* places,
+    Py_ssize_t mask,
+    const int64_t* before,
+    const int64_t* last,
+    Py_ssize_t start,
+    Py_ssize_t some,
+    Py_ssize_t rows,
+    const uint64_t* bits,
+    int64_t* firsts,
+    int64_t* seconds,
+    int64_t* thirds,
+) noexcept nogil:
+    """The bits of sums between the running ones of some rows, each in its place; whether all of these are rows."""
+    cdef uint64_t[3] none
+    cdef const uint64_t* of
+    cdef const uint64_t* after
+    cdef Py_ssize_t at
+    cdef int64_t begin, end
+    none[0] = none[1] = none[2] = 0
+    for at in range(some):
+        begin, end = before[start + at], start + at if last == NULL else last[start + at]
+        if not -1 <= begin <= end < rows:
+            return False
+        of = after = &none[0]
+        if begin >= 0:
+            of = places + 3 * (begin & mask)
+        if end >= 0:
+            after = places + 3 * (end & mask)
+        firsts[at] = <int64_t>(after[0] - of[0] + bits[0])
+        seconds[at] = <int64_t>(after[1] - of[1] + bits[1])
+        thirds[at] = <int64_t>(after[2] - of[2] + bits[2])
+    return True
+
+
 def plane_sums_so_far(
     const double[::1] values not None,
+    const double[::1] lows,
     const int32_t[::1] codes not None,
     Py_ssize_t size,
+    const int64_t[::1] before,
+    const int64_t[::1] last,
     adders not None,
     double[::1] sums not None,
     double[::1] lost,
 ):
     """Set for each row the sum of the rows of its code up to it, and what rounding lost unless ``lost`` is None.
 
-    Codes are below ``size``. As ``plane_sums``: False, with unspecified sums, where three floats do not hold a value.
+    Codes are below ``size``; values are pairs where there are ``lows``. With ``before``, a window has those rows of a
+    code that come after one, and up to another, the ``last`` one (None: its own): -1 for none. As ``plane_sums``:
+    False, with unspecified sums, where three floats do not hold a value.
     """
-    cdef Py_ssize_t rows = values.shape[0], start = 0, some, row
+    cdef Py_ssize_t rows = values.shape[0], windows = sums.shape[0], start = 0, some, row, room = 1, far = 0
     cdef int64_t[TILE_ROWS] firsts, seconds, thirds
     cdef double[TILE_ROWS] left
+    cdef uint64_t[3] bits
     cdef Float one, two, three
     cdef int64_t code = 0
     cdef uint64_t* of
-    cdef bint whole = True, right = True
+    cdef uint64_t* place
+    cdef bint whole = True, right = True, ranges = before is not None, own = last is None
+    cdef uint64_t* running = NULL
+    cdef uint64_t* places = NULL
     one.number, two.number, three.number = adders
-    if codes.shape[0] != rows or sums.shape[0] != rows or (lost is not None and lost.shape[0] != rows):
-        raise ValueError("plane_sums_so_far: values, codes, sums and lost must be of one length")
-    cdef uint64_t* running = <uint64_t*>calloc(max(size, 1), 3 * sizeof(uint64_t))
-    if running == NULL:
+    bits[0], bits[1], bits[2] = <uint64_t>one.bits, <uint64_t>two.bits, <uint64_t>three.bits
+    if codes.shape[0] != rows or lows is not None and lows.shape[0] != rows:
+        raise ValueError("plane_sums_so_far: values and codes must be of one length")
+    if lost is not None and lost.shape[0] != windows:
+        raise ValueError("plane_sums_so_far: sums and lost must be of one length")
+    if ranges and before.shape[0] != windows or own and windows != rows or not own and last.shape[0] != windows:
+        raise ValueError("plane_sums_so_far: there must be a sum for each row, or a beginning and an end for each sum")
+    if not windows or not rows and not ranges:
+        return True
+    if ranges:  # the running sums of as many rows as windows reach back, where they end with their own; else of all
+        with nogil:
+            for row in range(rows if own else 0):
+                if before[row] >= 0:
+                    far = max(far, row - before[row])
+            far = far + TILE_ROWS if own else rows
+            while room < far:
+                room *= 2
+        places = <uint64_t*>malloc(3 * room * sizeof(uint64_t))
+    running = <uint64_t*>calloc(max(size, 1), 3 * sizeof(uint64_t))
+    if running == NULL or ranges and places == NULL:
+        free(running)
+        free(places)
         raise MemoryError
     with nogil:
         while start < rows and whole and right:
             some = min(TILE_ROWS, rows - start)
             whole = split_tile(
-                &values[start], some, one.number, two.number, three.number, firsts, seconds, thirds
+                &values[start], NULL if lows is None else &lows[start], some, one.number, two.number, three.number,
+                firsts, seconds, thirds,
             )
             for row in range(some):
                 code = codes[start + row]
@@ -581,19 +649,39 @@ def plane_sums_so_far(
                     right = False
                     break
                 of = running + 3 * code
-                of[0] += <uint64_t>firsts[row] - <uint64_t>one.bits
-                of[1] += <uint64_t>seconds[row] - 2 * <uint64_t>two.bits
-                of[2] += <uint64_t>thirds[row] - <uint64_t>three.bits
-                firsts[row] = <int64_t>(of[0] + <uint64_t>one.bits)
-                seconds[row] = <int64_t>(of[1] + <uint64_t>two.bits)
-                thirds[row] = <int64_t>(of[2] + <uint64_t>three.bits)
-            if right:
+                of[0] += <uint64_t>firsts[row] - bits[0]
+                of[1] += <uint64_t>seconds[row] - 2 * bits[1]
+                of[2] += <uint64_t>thirds[row] - bits[2]
+                if ranges:
+                    place = places + 3 * ((start + row) & (room - 1))
+                    place[0], place[1], place[2] = of[0], of[1], of[2]
+                else:
+                    firsts[row] = <int64_t>(of[0] + bits[0])
+                    seconds[row] = <int64_t>(of[1] + bits[1])
+                    thirds[row] = <int64_t>(of[2] + bits[2])
+            if right and own:
+                if ranges:
+                    right = between_tile(
+                        places, room - 1, &before[0], NULL, start, some, rows, bits, firsts, seconds, thirds
+                    )
                 add_up_tile(
                     firsts, seconds, thirds, some, one.number, two.number, three.number, &sums[start],
                     &left[0] if lost is None else &lost[start],
                 )
             start += some
+        start = 0
+        while not own and start < windows and whole and right:
+            some = min(TILE_ROWS, windows - start)
+            right = between_tile(
+                places, room - 1, &before[0], &last[0], start, some, rows, bits, firsts, seconds, thirds
+            )
+            add_up_tile(
+                firsts, seconds, thirds, some, one.number, two.number, three.number, &sums[start],
+                &left[0] if lost is None else &lost[start],
+            )
+            start += some
     free(running)
+    free(places)
     if not right:
-        raise IndexError(f"code {code} of a row is not among {size}")
+        raise IndexError(f"code {code} of a row is not among {size}, or a window does not end where it begins, or later")
     return whole

@@ -131,6 +131,8 @@ class Covariance(Paired):
     [2.0]
     """
 
+    result_parameters = ("ddof",)
+
     def __init__(self, x: ColumnLike, y: ColumnLike, *, ddof: int = 1) -> None:
         super().__init__(x, y)
         if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:

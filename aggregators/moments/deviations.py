@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from .. import loops
 from ..contract.frames import Frames
+from ..states.alike import ones, zeros
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import add, halves, product, quotient, two_sum
-from ..tuning import DEVIATION_ROWS
+from ..tuning import CACHED_ROWS, DEVIATION_ROWS
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 
@@ -65,8 +66,8 @@ class Deviations:
     def of(cls, frames: Frames, values: Floats) -> Deviations:
         """The deviations of each frame's values."""
         if frames.are_rows and ordinary(values):
-            none = np.zeros(frames.size)
-            return cls(frames.count(), values + 0.0, none, none, none, none, np.zeros(frames.size, np.int8))
+            none = zeros(frames.size).view(np.float64)
+            return cls(ones(frames.size), values + 0.0, none, none, none, none, np.zeros(frames.size, np.int8))
         found = gridded(frames, values)
         if found is None:
             return cls._of_each(frames, values)
@@ -250,8 +251,11 @@ def scaled(frames: Frames, values: Floats) -> Deviations:
 
 def ordinary(values: Floats) -> bool:
     """Whether the squares of values neither overflow nor vanish."""
-    sizes = np.abs(values)
-    return bool((sizes < ORDINARY).all() and ((sizes > 1 / ORDINARY) | (sizes == 0)).all())
+    for start in range(0, len(values), CACHED_ROWS):
+        sizes = np.abs(values[start : start + CACHED_ROWS])
+        if not ((sizes < ORDINARY).all() and ((sizes > 1 / ORDINARY) | (sizes == 0)).all()):
+            return False
+    return True
 
 
 def level_of(sizes: Floats) -> NDArray[np.int8]:

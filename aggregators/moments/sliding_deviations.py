@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from .. import loops
 from ..contract.aggregate import StateRanges
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State, Sums
+from ..states.alike import are_ones, are_zeros, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.double_double import two_sum
 from ..states.fields import Compensated
@@ -74,10 +76,29 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
     ):
         return None
     sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
-    count, total, total_low, squares, squares_low = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
-    unit = np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
-    centre, level = np.zeros(len(low)), np.zeros(len(low), np.int8)
-    return Deviations(count, centre, total, total_low, squares, squares_low, level), unit
+    count, *parts = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
+    return about_centres(count, *parts), np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
+
+
+def about_centres(count: Ints, total: Floats, total_low: Floats, squares: Floats, squares_low: Floats) -> Deviations:
+    """Deviations of sums about centres that do not matter any more."""
+    return Deviations(count, total, total, total_low, squares, squares_low, zeros(len(count)).astype(np.int8))
+
+
+def of_codes(states: Deviations, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
+    """States of single values as those of ``SUMS`` about a centre for each code, and the powers of two of these.
+
+    Codes are below ``size``. None where states are of several values, or of none, or too huge or tiny to have squares.
+    """
+    if not are_ones(states.count) or states.level.any():
+        return None
+    if not all(are_zeros(each) or not each.any() for each in states._sums()):
+        return None
+    exponent, made = np.empty(size, np.int64), [np.empty(len(codes)) for _ in range(4)]
+    if not loops.sums_about_codes(np.ascontiguousarray(states.centre), codes, made, exponent, ORDINARY):
+        return None
+    sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
+    return sums, np.ldexp(1.0, exponent)
 
 
 def segments(low: Ints, high: Ints) -> tuple[Index, Index]:

@@ -18,11 +18,11 @@ from ..contract.numeric_columns import floats, is_decimal
 from ..contract.operation import OfNumbers, State
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
-from ..states.arrays import Floats, Index
+from ..states.arrays import Bools, Floats, Index
 from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
-from .sliding_deviations import MIN_VARIANCE, all_equal, of_ranges
+from .sliding_deviations import MIN_VARIANCE, SUMS, about_centres, all_equal, of_codes, of_ranges
 
 __all__ = ["StdDev", "Variance"]
 
@@ -61,6 +61,7 @@ class Variance(OfNumbers):
         "level": "int8",
     }
     takes_empty_frames = True
+    result_parameters = ("ddof",)
 
     def __init__(self, column: ColumnLike, *, ddof: int = 1) -> None:
         super().__init__(column)
@@ -98,19 +99,36 @@ class Variance(OfNumbers):
         if found is None:
             return None
         sums, unit = found
+        result, none, rows = self.of_sums(sums, unit)
+        if rows.size and (equal := all_equal(Deviations(**a), ranges.low[rows], ranges.high[rows])).any():
+            result[rows[equal]] = 0.0
+            rows = rows[~equal]
+        if rows.size:
+            result[rows] = ranges.finish_others(self.joined, a, ranges.low[rows], ranges.high[rows]).to_numpy()
+        return pa.array(result, mask=none)
+
+    centred = SUMS
+
+    @property
+    def joined(self) -> BoundAggregate:
+        return BoundAggregate("joined", self.changed(by_joining=True), [pa.float64()])
+
+    def about_codes(self, a: State, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
+        return of_codes(Deviations(**a), codes, size)
+
+    def finish_centred(self, sums: State, unit: Floats) -> tuple[Floats, Bools, Index]:
+        total, squares = sums["sum"], sums["squares"]
+        made = about_centres(sums["count"], total.high, total.low, squares.high, squares.low)
+        return self.of_sums(made, unit)
+
+    def of_sums(self, sums: Deviations, unit: Floats) -> tuple[Floats, Bools, Index]:
+        """The results of sums in a unit, which are null, and which have too few bits."""
         high, low = sums.variance(self.ddof)
         result = self.of_variance(high, low)
         result *= unit if self.power == 1 else unit * unit
         none = sums.count <= self.ddof
         few = high < MIN_VARIANCE  # the less, the fewer bits it has
-        rows = np.flatnonzero(few & ~none)
-        if rows.size and (equal := all_equal(Deviations(**a), ranges.low[rows], ranges.high[rows])).any():
-            result[rows[equal]] = 0.0
-            rows = rows[~equal]
-        if rows.size:
-            joined = BoundAggregate("joined", self.changed(by_joining=True), [pa.float64()])
-            result[rows] = ranges.finish_others(joined, a, ranges.low[rows], ranges.high[rows]).to_numpy()
-        return pa.array(result, mask=none)
+        return result, none, np.flatnonzero(few & ~none)
 
     power = 2
     """Of the values, as which results grow."""

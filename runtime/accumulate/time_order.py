@@ -142,19 +142,12 @@ class WholeKeys:
 
     def labels(self, events: pa.Table, keys: Sequence[pa.Array]) -> tuple[Ints, Ints]:
         """The rows of a table of keys, sorted by the number of each among those of events, -1 for none; and these."""
-        known = np.flatnonzero(self.counts)
-        first = (self.ends - self.counts)[known]
+        first = np.where(self.counts > 0, self.ends - self.counts, -1)
         if self.place is not None:
             order = np.empty(len(self.place), np.int64)
             loops.put_words(numbers(len(order)), self.place, order)
-            first = order[first]
-        rows = pa.array(first)
-        mine = [plain(events.column(name).take(rows), key.type) for name, key in zip(self.names, keys, strict=True)]
-        both = [normalised(pa.concat_arrays(pair)) for pair in zip(mine, keys, strict=True)]
-        codes, size = key_codes(both, len(known) + len(keys[0]), ordered=False)
-        number = np.full(size, -1, np.int64)
-        number[codes[: len(known)]] = known
-        found = number[codes[len(known) :]]
+            first = np.where(first < 0, -1, order[np.minimum(first, len(order) - 1)])
+        found = codes_of_keys(events, self.names, first, keys)
         order = stable_order(found + 1, len(self.counts) + 1)
         return order, found[order]
 
@@ -169,6 +162,19 @@ class WholeKeys:
         ranks = np.empty(len(found), np.int64)
         loops.number_runs(starts, ranks)
         return found.append_column(self.plan.rank, pa.array(ranks)), starts
+
+
+def codes_of_keys(events: pa.Table, by: Sequence[str], first: Ints, keys: Sequence[pa.Array]) -> Ints:
+    """The codes of other keys than those of events, -1 for none, by the first event of each code, -1 for none."""
+    known = np.flatnonzero(first >= 0)
+    rows = pa.array(first[known])
+    mine = [plain(events.column(name).take(rows), key.type) for name, key in zip(by, keys, strict=True)]
+    both = [normalised(pa.concat_arrays(pair)) for pair in zip(mine, keys, strict=True)]
+    codes, size = key_codes(both, len(known) + len(keys[0]), ordered=False)
+    number = np.full(size, -1, np.int64)
+    number[codes[: len(known)]] = known
+    found: Ints = number[codes[len(known) :]]
+    return found
 
 
 def key_numbers(plan: Plan, events: pa.Table, parts: list[slice]) -> tuple[list[NDArray[Any]], int]:

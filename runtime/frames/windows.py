@@ -200,6 +200,11 @@ class Windows(ABC):
         return None
 
     @property
+    def ticks_around(self) -> tuple[int, int] | None:
+        """The first tick of each event's window, and the first one after it, by distance from its own; else None."""
+        return None
+
+    @property
     def step(self) -> int:
         """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
@@ -224,6 +229,14 @@ class Windows(ABC):
     def with_anchor_keys(self, keys: tuple[pa.Array, ...]) -> Windows:
         """The same with these columns for :attr:`anchor_keys`: of the types that hold the keys of the events, too."""
         return self
+
+    @property
+    def anchor_ticks(self) -> tuple[Ints, Ints] | None:
+        """The tick from which each anchor's window has events of its key, and the first one after it.
+
+        None where there are no anchors with keys, or some have no window.
+        """
+        return None
 
     def of_anchors(self, rows: Ints, keys: pa.Array, ticks: tuple[int, int]) -> Windows | None:
         """The same of some anchors, with other keys: a single column; None where each event's tick is no frame.
@@ -280,6 +293,15 @@ class Windows(ABC):
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times that lie between times already passed to :meth:`frames`: without its checks of range."""
         return self.frames(ticks, None)[0]
+
+    def cuts(self, first: Ints, until: Ints) -> Bools:
+        """Which runs of ticks, from one on and up to another, have ticks in other windows than the first one."""
+        cut: Bools = self.frames(first, None)[0] != self.frames(until - 1, None)[0]
+        return cut
+
+    def reached(self, found: Ranges | Coverage) -> Ints:
+        """The start of each window; of several that are in one row, that of the longest."""
+        return found.start
 
     @abstractmethod
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:

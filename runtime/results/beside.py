@@ -116,8 +116,9 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
 
 def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:
     """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
-    columns = [one_array(column) for column in results.columns]
+    columns = results.columns
     if place is not None:
+        columns = list(map(one_array, columns))
         some = [place[rows] for rows in parts_of(len(place))]
         found = at_once(lambda each: at_rows(*each), [(column, rows) for column in columns for rows in some])
         columns = [joined(found[at : at + len(some)]) for at in range(0, len(found), len(some))]

@@ -228,6 +228,13 @@ class AroundTime(Windows):
     def tick_span(self) -> tuple[int, int]:
         return max(-self.start.least, 0), max(self.end.most, 0)
 
+    @property
+    def ticks_around(self) -> tuple[int, int] | None:
+        if not self.forward:
+            return None
+        begin = self.start.ticks + (self.closed in ("right", "neither"))
+        return begin, max(begin, self.end.ticks + self._shift)
+
     def cuts_as(self, other: Windows) -> bool:
         return isinstance(other, AroundTime)
 

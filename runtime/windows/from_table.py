@@ -143,11 +143,20 @@ class Anchored(Windows):
         bounds = {name: getattr(self, name)[rows] for name in ("start", "end", "at")}
         return replace(self, keys=(keys,), key_names=("key",), edges=edges, **bounds)
 
+    @property
+    def anchor_ticks(self) -> tuple[Ints, Ints] | None:
+        return self._ticks if self.keys and self.emits_empty else None
+
+    @cached_property
+    def _ticks(self) -> tuple[Ints, Ints]:
+        """The first tick of each window, and the first one after it."""
+        begin = self.start + (self.closed in ("right", "neither"))
+        return begin, np.maximum(self._stops(self.end), begin)
+
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:
         """The sorted bounds of windows, and the places among them of each window's start and end."""
-        begin = self.start + (self.closed in ("right", "neither"))
-        stop = np.maximum(self._stops(self.end), begin)
+        begin, stop = self._ticks
         edges = np.unique(np.concatenate([begin, stop])) if self.edges is None else self.edges
         if self.by_tick:
             return edges, begin, stop

@@ -114,10 +114,22 @@ def test_loops_check_what_they_get() -> None:
         ("extremes_so_far", (floats, codes, True, floats.copy(), floats.copy())),
         ("rows_so_far", (codes, None, True, rows.copy(), rows.copy())),
         ("rows_before", (codes, np.full((2, 2), -1), rows.copy())),
-        ("plane_sums_so_far", (floats, codes, 2, (1.5, 1.5, 1.5), floats.copy(), None)),
+        ("rows_as_of", (codes, rows, None, codes, rows + 1, np.full(2, -1), rows.copy())),
+        ("rows_as_of", (codes[:1], rows[:1], None, codes + 2, rows, np.full(2, -1), rows.copy())),
+        ("plane_sums_so_far", (floats, None, codes, 2, None, None, (1.5, 1.5, 1.5), floats.copy(), None)),
     ):
         with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
             getattr(loops, loop)(*arguments)
+    with pytest.raises(IndexError, match="a window does not end where it begins"):
+        loops.plane_sums_so_far(floats, None, codes, 3, rows + 1, rows, (1.5, 1.5, 1.5), floats.copy(), None)
+    with pytest.raises(ValueError, match="as many rows of one code as there is room for"):
+        loops.rows_of_windows(codes, rows, np.array([0, 2, 3]), np.zeros(3, np.int64))
+    with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
+        loops.sums_about_codes(floats, codes, [floats.copy() for _ in range(4)], np.zeros(2, np.int64), 2.0**420)
+    with pytest.raises(ValueError, match="ticks must ascend"):
+        loops.rows_as_of(codes, rows, None, codes, np.array([1, 0]), np.full(3, -1), rows.copy())
+    with pytest.raises(ValueError, match="what is found must be of one length"):
+        loops.rows_as_of(codes, rows, None, codes, rows, np.full(3, -1), rows[:1].copy())
 
 
 @needs_loops

@@ -6,6 +6,8 @@ import datetime
 import logging
 import math
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,12 @@ PLACES: dict[str, tuple[Any, Callable[[int], range | None]]] = {
         ff.around(rows=(-2, -1), min_fill="partial"),
         lambda at: range(max(at - 2, 0), at) if at else None,
     ),
+    "the five rows before the last, if any": (
+        ff.around(rows=(-6, -2), min_fill="partial"),
+        lambda at: range(max(at - 6, 0), at - 1) if at > 1 else None,
+    ),
+    "the last nine rows": (ff.last_rows(9), lambda at: range(max(at - 8, 0), at + 1)),
+    "nine full rows": (ff.last_rows(9, min_fill="full"), lambda at: range(at - 8, at + 1) if at > 7 else None),
     "rows from three before": (ff.around(rows=(-3, 0)), lambda at: range(at - 3, at + 1) if at > 2 else None),
     "the last row": (ff.last_rows(1), lambda at: range(at, at + 1)),
     "the last two rows": (ff.last_rows(2), lambda at: range(max(at - 1, 0), at + 1)),
@@ -45,6 +53,32 @@ def least(values: list[Any]) -> Any:
 
 def greatest(values: list[Any]) -> Any:
     return max(known(values), key=lambda value: (value != value, value), default=None)
+
+
+AROUND: dict[str, tuple[Any, Callable[[int], bool]]] = {
+    "the time before": (ff.around(time=(-9, 0), closed="left"), lambda far: -9 <= far < 0),
+    "the time up to it": (ff.around(time=(-9, 0), closed="right"), lambda far: -9 < far <= 0),
+    "the time around it": (ff.around(time=(-4, 6)), lambda far: -4 <= far <= 6),
+    "the time to come": (ff.around(time=(0, 9), closed="left"), lambda far: 0 <= far < 9),
+    "some time ago": (ff.around(time=(-9, -4)), lambda far: -9 <= far <= -4),
+    "its time": (ff.around(time=(0, 0)), lambda far: far == 0),
+    "no time": (ff.around(time=(0, 0), closed="neither"), lambda far: False),
+}
+"""Windows, and which times they have, by distance from a row's own."""
+
+
+def deviation(values: list[Any]) -> float | None:
+    if len(some := known(values)) < 2:
+        return None
+    exact = list(map(Fraction, some))
+    mean = sum(exact) / len(exact)
+    return float(
+        (Decimal.from_float(1.0) * fraction(sum((each - mean) ** 2 for each in exact) / (len(exact) - 1))).sqrt()
+    )
+
+
+def fraction(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 OUTPUTS: dict[str, tuple[Any, str, Callable[[list[Any]], Any]]] = {
@@ -108,6 +142,15 @@ def by_definition(table: pa.Table, keys: list[str], rows_of: Any, column: str, r
     return found
 
 
+def by_time(table: pa.Table, within: Callable[[int], bool], column: str, result: Any) -> list[Any]:
+    """The results of each row's window, from the rows of its key whose times are within it."""
+    rows = list(zip(*(table.column(name).to_pylist() for name in ("k", "t", column)), strict=True))
+    own: dict[Any, list[tuple[int, Any]]] = {}
+    for key, tick, value in rows:
+        own.setdefault(key, []).append((tick, value))
+    return [result([value for tick, value in own[key] if within(tick - at)]) for key, at, _ in rows]
+
+
 def alike(found: Any, wanted: Any) -> bool:
     return found == wanted or (found != found and wanted != wanted)
 
@@ -126,6 +169,35 @@ def test_as_defined(place: str, nulls: float, way: str) -> None:
                 pairs = zip(found["r"].to_pylist(), wanted, strict=True)
                 assert all(alike(*pair) for pair in pairs), (name, keys)
                 assert found.select(["t", "k", "f", "s"]).equals(table.select(["t", "k", "f", "s"]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("nulls", [0.0, 0.3])
+@pytest.mark.parametrize("around", AROUND)
+def test_windows_of_time_as_defined(around: str, nulls: float, way: str) -> None:
+    windows, within = AROUND[around]
+    table = events(len(around), nulls=nulls)
+    with by(way):
+        for name, (operation, column, result) in OUTPUTS.items():
+            found = ask(table, windows, r=operation)["r"].to_pylist()
+            assert all(map(alike, found, by_time(table, within, column, result))), name
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_deviations_as_defined(rows: int, way: str) -> None:
+    with by(way):
+        for seed, values in enumerate([[0.1] * 300, [1e9 + at % 7 for at in range(300)], None]):
+            table = events(seed, nulls=0.0)
+            if values is not None:
+                table = table.set_column(3, "f", pa.array(values))
+            found = ask(table, ff.last_rows(rows), r=ff.StdDev("f"))["r"].to_pylist()
+            wanted = by_definition(table, ["k"], lambda at: range(max(at - rows + 1, 0), at + 1), "f", deviation)
+            assert found == wanted
+            found = ask(table, ff.around(time=(-rows, 0)), r=ff.StdDev("f"))["r"].to_pylist()
+            wanted = by_time(table, lambda far: -rows <= far <= 0, "f", deviation)
+            assert [each is None for each in found] == [each is None for each in wanted]
+            assert known(found) == pytest.approx(known(wanted), rel=1e-14)
 
 
 @pytest.fixture
@@ -173,15 +245,52 @@ def test_so_far(row_by_row: list[bool]) -> None:
         (ff.around(rows=(-1, 0), min_samples=2), ff.Last("f")),
         (ff.last_rows(3), ff.Max("f")),
         (SO_FAR, ff.StdDev("f")),
+        (ff.around(time=(-3, 0)), ff.StdDev("f")),
+        (ff.around(time=(-3, 0)), ff.Max("f")),
+        (ff.around(time=(-3, 0), min_samples=2), ff.Sum("f")),
+        (ff.last_rows(5), ff.StdDev("g")),  # NaN
         (SO_FAR, ff.Last("f").then(lambda values: values)),
         (SO_FAR, ff.Sum("g")),  # NaN
-        (ff.around(time=(-3, 0)), ff.Last("f")),
     ],
     ids=str,
 )
 def test_others_slide(windows: Any, output: Any, row_by_row: list[bool]) -> None:
     ask(events(2), windows, r=output)
     assert row_by_row == [False]
+
+
+@needs_loops
+@pytest.mark.parametrize("around", AROUND)
+def test_windows_of_time(around: str, row_by_row: list[bool]) -> None:
+    for name, (operation, column, _) in OUTPUTS.items():
+        row_by_row.clear()
+        ask(events(1), AROUND[around][0], r=operation)
+        assert row_by_row == [(column not in "gb" and name not in ("most", "list")) or name == "first"], name
+
+
+@needs_loops
+@pytest.mark.parametrize(
+    "windows", [ff.last_rows(7), ff.around(time=(-30, 0)), ff.around(time=(-20, 9), closed="left")]
+)
+def test_sums_have_the_bits_of_those_that_slide(windows: Any, row_by_row: list[bool]) -> None:
+    rng = np.random.default_rng(8)
+    rows = 4_000
+    table = events(3, rows, nulls=0.0).set_column(0, "t", pa.array(np.arange(rows)))
+    table = table.set_column(3, "f", pa.array(100 + np.cumsum(rng.normal(size=rows)))).append_column("row", table["t"])
+    outputs: Any = {
+        "sum": ff.Sum("f"),
+        "mean": ff.Mean("f"),
+        "weighted": ff.WeightedAverage("f", "i"),
+        "some": ff.Filtered(ff.Mean("f"), "b"),
+    }
+    if windows == ff.last_rows(7):
+        outputs |= {"deviation": ff.StdDev("f"), "variance": ff.Variance("f", ddof=0)}
+    found, slid = (ask(each, windows, **outputs) for each in (table, table.take(pa.array(rng.permutation(rows)))))
+    assert row_by_row == [True, False]
+    slid = slid.sort_by("row")
+    for name in outputs:
+        one, other = (each[name].combine_chunks().view(pa.int64()) for each in (found, slid))
+        assert one.equals(other), name
 
 
 @needs_loops
