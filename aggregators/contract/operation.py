@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from itertools import chain, count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,9 @@ class Operation(Bindable):
 
     ``+ - * / **`` and unary minus are :class:`Arithmetic`; ``abs`` and functions of numpy are :meth:`then`.
     """
+
+    result_parameters: ClassVar[Collection[str]] = ()
+    """The attributes that results depend on, and states do not: they may be others where kept states are read."""
 
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.

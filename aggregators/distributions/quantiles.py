@@ -55,6 +55,7 @@ class Quantile(Multiset):
     """
 
     range_cost = "constant"
+    result_parameters = ("q", "several")
 
     def __init__(
         self, column: ColumnLike, q: float | Sequence[float], *, method: Literal["linear", "discrete"] = "linear"

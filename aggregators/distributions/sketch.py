@@ -51,6 +51,7 @@ class Sketch(AggregateOperation):
     """
 
     state = {"sketch": pa.large_binary()}
+    result_parameters = ("output",)
     commutative = True  # estimates of unions in another order are within the same bounds
 
     def __init__(self, column: ColumnLike, *, output: Output = "value", of_sketches: bool = False) -> None:

@@ -65,6 +65,8 @@ class ApproxQuantile(Sketch):
     [[49.0, 89.0]]
     """
 
+    result_parameters = ("q", "one", "output")
+
     def __init__(
         self,
         column: ColumnLike,

@@ -79,6 +79,7 @@ class Sum(AggregateOperation):
 
     commutative = True
     takes_empty_frames = True
+    result_parameters = ("empty",)
 
     def __init__(self, column: ColumnLike, *, empty: float | datetime.timedelta | None = None) -> None:
         super().__init__(column)

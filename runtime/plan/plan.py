@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ...aggregators.contract.aggregate import Bindable
 from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.parameters import parameters_of
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
@@ -384,6 +385,19 @@ def fingerprint(plan: Plan) -> dict[str, Any]:
         "outputs": {name: str(bound.operation) for name, bound in plan.outputs.items()},
         "states": states,
         "columns": [f"{field.name} ({field.type})" for field in plan.events_schema],
+        PARAMETERS: {name: parameters_of(bound.spec) for name, bound in plan.outputs.items()},
+    }
+
+
+PARAMETERS = "parameters"
+"""Of the outputs in a fingerprint; what was kept before there was a release says nothing of them."""
+
+
+def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What is not the same in the fingerprint of kept states and in that of a query."""
+    pairs = {name: (there.get(name), asked.get(name)) for name in {**asked, **there}}
+    return {
+        name: (old, new) for name, (old, new) in pairs.items() if old != new and (name != PARAMETERS or name in there)
     }
 
 

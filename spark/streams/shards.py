@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...aggregators.errors import EngineError
+from ...runtime.plan.plan import differing
 from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
@@ -50,6 +51,8 @@ class Shards:
         Whether events are late of which any window has closed; else those of which all have.
     begin
         The tick before which events are the history's, and up to which no windows are given; None: there is no history.
+    at_rest
+        Whether the history has partials, and not events.
     latest
         Whether the window is given that ends now by the clock, and not those that the watermark closes.
     """
@@ -63,6 +66,7 @@ class Shards:
     lateness: int = 0
     drop_partial: bool = False
     begin: int | None = None
+    at_rest: bool = False
     latest: bool = False
 
     @property
@@ -156,9 +160,9 @@ def check(record: dict[str, Any], fingerprint: dict[str, Any]) -> None:
             f"the checkpoint has state of version {record['version']}, and this framefold knows up to {VERSION}; "
             "expected the release that wrote it, or a later one"
         )
-    other = [name for name in fingerprint if record["query"].get(name) != fingerprint[name]]
+    other = differing({name: record["query"].get(name) for name in fingerprint if name in record["query"]}, fingerprint)
     if other:
-        differs = "; ".join(f"{name} {record['query'].get(name)!r} became {fingerprint[name]!r}" for name in other)
+        differs = "; ".join(f"{name} {old!r} became {new!r}" for name, (old, new) in other.items())
         raise EngineError(
             f"the checkpoint is of another query: {differs}; expected the same query, or a new checkpoint"
         )

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -234,6 +235,60 @@ def test_other_outputs(more: Any, said: str, tmp_path: Path) -> None:
     made(tmp_path)
     with pytest.raises(ff.EngineError, match=said):
         at(tmp_path, **more)
+
+
+class Sized(ff.AggregateOperation):
+    """A sum of values in a unit, which is in the state."""
+
+    state = {"sum": "int64"}
+
+    def __init__(self, column: str, size: int) -> None:
+        super().__init__(column)
+        self.size, self._seen = size, object()
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"sum": frames.sum(x) * self.size}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"sum": a["sum"] + b["sum"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["sum"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (ff.TopN("x", 3), ff.TopN("x", 5)),
+        (ff.LastN("x", 3), ff.LastN("x", 5)),
+        (ff.Histogram("x", [0, 5]), ff.Histogram("x", [0, 9])),
+        (ff.ApproxQuantile("x", 0.5, k=100), ff.ApproxQuantile("x", 0.5, k=200)),
+        (ff.Filtered(ff.TopN("x", 3), pc.field("x") > 0), ff.Filtered(ff.TopN("x", 5), pc.field("x") > 0)),
+        (ff.AllOf(a=ff.TopN("x", 3), b=ff.Count()), ff.AllOf(a=ff.TopN("x", 5), b=ff.Count())),
+        (Sized("x", 3), Sized("x", 5)),
+        (ff.Reducing("x", 0, np.bitwise_or), ff.Reducing("x", 0, np.bitwise_xor)),
+    ],
+    ids=str,
+)
+def test_other_parameters(one: ff.Operation, other: ff.Operation, tmp_path: Path) -> None:
+    """Those that states depend on, which the text of an operation may leave out."""
+    ff.partials(tmp_path, time="t", frame=10, a=one).append(pa.table({"t": [0, 5], "x": [1, 2]}), run="1")
+    with pytest.raises(ff.EngineError, match=r"another query: (parameters|outputs) .* became .*; expected the same"):
+        ff.partials(tmp_path, time="t", frame=10, a=other)
+    ff.partials(tmp_path, time="t", frame=10, a=one)
+
+
+def test_parameters_of_results_may_be_others(tmp_path: Path) -> None:
+    events = pa.table({"t": [0, 5, 6], "x": [1, 2, 9]})
+    asked: list[tuple[Any, Any]] = [
+        (ff.Quantile("x", 0.5), ff.Quantile("x", 1)), (ff.Variance("x"), ff.Variance("x", ddof=0)),
+        (ff.Sum("x"), ff.Sum("x", empty=0)), (ff.ApproxQuantile("x", 0.5), ff.ApproxQuantile("x", [0.5, 1.0])),
+    ]  # fmt: skip
+    for number, (one, other) in enumerate(asked):
+        path = tmp_path / str(number)
+        ff.partials(path, time="t", frame=10, a=one).append(events, run="1")
+        found = ff.partials(path, time="t", frame=10, a=other).window(ff.tumbling(10)).aggregate()
+        assert found.equals(ff.events(events, time="t").window(ff.tumbling(10)).aggregate(a=other))
 
 
 def test_other_questions(tmp_path: Path) -> None:

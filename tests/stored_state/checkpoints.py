@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 HERE = Path(__file__).parent
-STATE = "spark.sql.streaming.stateStore"
 ROWS, SPAN, BEFORE = 40, 60_000, 3
 """The events of a micro-batch, its milliseconds of event time, and the micro-batches in a stored checkpoint."""
 
@@ -72,13 +71,13 @@ def unpacked(file: Path, folder: Path) -> dict[str, Path]:
 
 
 def main(version: str) -> None:
-    from ..support.sessions import PROVIDER, ROCKSDB, local_session
+    from ..support.sessions import CHANGELOG, local_session
 
-    spark = local_session("stored", "local[2]", **{PROVIDER: ROCKSDB})
+    spark = local_session("stored", "local[2]", **ff.spark_conf(streams=True, partitions=2))
     # One has snapshots of RocksDB, the other changes only.
     with tempfile.TemporaryDirectory() as folder, tarfile.open(HERE / f"version_{version}.tar.xz", "w:xz") as archive:
         for kind, changelog in zip(WINDOWS, ("false", "true"), strict=True):
-            spark.conf.set(f"{STATE}.rocksdb.changelogCheckpointing.enabled", changelog)
+            spark.conf.set(CHANGELOG, changelog)
             place = Path(folder, kind)
             for _ in range(BEFORE):
                 go_on(spark, kind, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -64,6 +65,20 @@ def test_another_query_is_refused(said: str) -> None:
         ff.EngineError, match=rf"the checkpoint is of another query: .*{said}.*; expected the same query"
     ):
         processor.batch(WATERMARK)
+
+
+def test_other_parameters_are_refused() -> None:
+    """Those that states depend on, which the text of an operation may leave out: the first 3 are not the first 5."""
+    window, outputs = WINDOWS["sliding"], {"top": ff.TopN("x", 3), "q": ff.Quantile("x", 0.5)}
+    begun = Processor(plan_of(window, outputs=outputs), {})
+    begun.batch(WATERMARK, events(BEFORE))
+    state = {"partials": {key: base64.b64encode(value) for key, value in begun.tables["partials"].items()}}
+    state["book"] = begun.text
+    with pytest.raises(
+        ff.EngineError, match=r"parameters .*'top': {'n': 3}.* became .*'top': {'n': 5}.*; expected the same query"
+    ):
+        Processor(plan_of(window, outputs=outputs | {"top": ff.TopN("x", 5)}), state).batch(WATERMARK)
+    assert not Processor(plan_of(window, outputs=outputs | {"q": ff.Quantile("x", 0.9)}), state).batch(WATERMARK)
 
 
 def test_a_later_release_is_refused() -> None:
