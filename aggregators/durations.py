@@ -135,6 +135,9 @@ def _parts(duration: str, argument: str) -> list[tuple[Fraction, str]]:
             f"{argument} is {duration!r}, which is not a duration; expected a number and a unit, "
             "such as '1 hour', '90 seconds' or '1 day 12 hours'"
         )
+    if parts[0][0].startswith("-") and not re.search(r"\s", text.strip()):
+        # Written in one piece, as for pandas and Polars, the sign is that of all; Spark has one for each number.
+        parts = [(f"-{number}" if number[0].isdigit() else number, unit) for number, unit in parts]
     return [(Fraction(number), _unit(duration, argument, number, unit)) for number, unit in parts]
 
 
