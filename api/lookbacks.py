@@ -165,6 +165,13 @@ def lookback(
     return found
 
 
+def alone(windows: Sequence[Spec | Lookback]) -> Lookback:
+    """The lookback among windows; QueryError where there are others."""
+    if len(windows) != 1 or not isinstance(windows[0], Lookback):
+        raise QueryError("window() is given a lookback and other windows; expected it alone")
+    return windows[0]
+
+
 def check_size(size: Any) -> None:
     """QueryError unless a size is above zero, and of months or of other units, as far as is known."""
     positive(size, "lookback()", calendar=True)

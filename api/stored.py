@@ -6,7 +6,7 @@ import datetime
 import os
 import time as clock
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import Engine, engine_for, in_arrow
+from .lookbacks import Lookback, alone, outputs_over
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
@@ -25,6 +26,7 @@ from .runtime.plan.plan import Plan, pickled_outputs, trusting
 from .runtime.results.extensions import with_extensions
 from .runtime.sources.arrow import Source
 from .runtime.stored.asked import Asked, EndingFirst
+from .runtime.stored.before import AtRest
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
@@ -362,14 +364,34 @@ class StoredPartials:
         micros = length.microseconds if isinstance(length, Length) else length * 1_000_000
         return self.table.commits.vacuum(datetime.timedelta(microseconds=micros))
 
-    def window(self, *windows: Spec) -> StoredWindows:
-        """Windows over all that is stored, whose bounds are those of frames; several in one pass."""
+    def window(self, *windows: Spec | Lookback) -> StoredWindows:
+        """Windows over all that is stored, whose bounds are those of frames; several in one pass.
+
+        Or a lookback at steps (``every=``), which gives a row for each key and step, with a column for each size.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> hours = ff.partials("looked", time="t", frame=60, n=ff.Count())
+        >>> run = hours.append(pa.table({"t": [0, 70, 130]}), run="monday")
+        >>> hours.window(ff.lookback(60, 120, every=60)).ending(after=60).aggregate().to_pydict()
+        {'at': [120, 180, 240], 'n_60': [1, 1, 0], 'n_120': [2, 2, 1]}
+        """
+        if any(isinstance(window, Lookback) for window in windows):
+            lookback = alone(windows)
+            if lookback.every is None:
+                of = "each event" if lookback.at is None else "the rows of at="
+                raise QueryError(
+                    f"the lookback is for {of}, at times within stored frames; expected steps at bounds of frames, "
+                    "such as ff.lookback('7 days', every='1 day'), or the events themselves: ff.events(...)"
+                )
+            return StoredWindows(self, lookback.windows(self.by), lookback)
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {shown(window)}; expected {A_WINDOW}")
         if not windows:
             raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
-        return StoredWindows(self, windows)
+        return StoredWindows(self, cast("tuple[Spec, ...]", windows))
 
     def changed(self, *, run: str | None = None, since: datetime.datetime | str | None = None) -> StoredPartials:
         """The same, of which windows are given only where a run, or those written since some time, changed any frame.
@@ -496,19 +518,21 @@ class StoredWindows:
 
     of: StoredPartials
     windows: tuple[Spec, ...]
+    lookback: Lookback | None = None
     after: Instant | None = None
     until: Instant | None = None
+    known: dict[tuple[str, ...], tuple[Commit, Layout, Plan]] = field(default_factory=dict, compare=False)
+    """What was asked of a commit, by the names of outputs: it is bound once."""
 
     def ending(self, after: Instant | None = None, until: Instant | None = None) -> StoredWindows:
         """The windows that end after one time, and at another one at the latest: only what they take in is read."""
         return replace(self, after=after, until=until)
 
     def aggregate(self, *names: str) -> Any:
-        """One row a key and window, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
+        """One row a key and window, or step, as :meth:`Windowed.aggregate` gives; all outputs, or those named."""
         of, began = self.of, clock.monotonic()
-        commit, layout = of._there(trusted=False)
-        plan = self._bound(layout, names)
-        wanted = self._wanted(layout, commit, plan)
+        commit, layout, plan = self._at_rest(names)
+        wanted = self._wanted(layout, commit, plan, names)
         files = of.table.files(plan, commit, wanted)
         if of.spark is not None:
             from .spark.stored.engine import results
@@ -542,17 +566,16 @@ class StoredWindows:
         [2]
         """
         of, began = self.of, clock.monotonic()
-        commit, layout = of._there(trusted=False)
-        plan = self._bound(layout, names)
+        commit, layout, plan = self._at_rest(names)
         tick = plan.times.instant(clock_of(plan.times) if at is None else at, "at")
-        asked = EndingFirst(plan, since=since_of(commit, plan), expired=commit.expired, at=tick)
+        asked = EndingFirst(plan, since=since_of(commit, names), expired=commit.expired, at=tick)
         files = of.table.files(plan, commit, asked)
         merged = of.table.partials(layout, files, plan, asked, keys_in(keys, layout))
         return with_extensions(results_of_partials(merged, began, wanted=asked), plan, layout.events_schema)
 
-    def _wanted(self, layout: Layout, commit: Commit, plan: Plan) -> Asked | None:
+    def _wanted(self, layout: Layout, commit: Commit, plan: Plan, names: Sequence[str]) -> Asked | None:
         times = plan.times
-        asked = Asked(plan, since=since_of(commit, plan), expired=commit.expired)
+        asked = Asked(plan, since=since_of(commit, names), expired=commit.expired)
         if self.after is not None:
             asked = replace(asked, after=times.instant(self.after, "after"))
         if self.until is not None:
@@ -565,12 +588,23 @@ class StoredWindows:
             asked = replace(asked, changed=layout.changed(rows, plan))
         return None if asked == Asked(plan) else asked
 
+    def _at_rest(self, names: tuple[str, ...]) -> tuple[Commit, Layout, Plan]:
+        """What is stored, how, and the query of some outputs of it."""
+        last, known = self.of.table.commits.latest(), self.known.get(names)
+        if known is not None and known[0] is last:
+            return known
+        commit, layout = self.of._there(trusted=False)
+        found = self.known[names] = (commit, layout, self._bound(layout, names))
+        return found
+
     def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
         of = self.of
         for name in names:
             if name not in of.outputs:
                 raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
         outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
+        if self.lookback is not None:
+            outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
         plan = bind(
             layout.events_schema,
             time=of.time,
@@ -579,8 +613,17 @@ class StoredWindows:
             outputs=outputs,
             ties=of.ties,
             null_time=of.null_time,
+            beside=None if self.lookback is None else (),
         )
         return of._trusted(plan)
+
+
+def history_of(stored: StoredPartials) -> AtRest:
+    """What is stored by now, for a stream that begins with it; QueryError where only some windows of it are meant."""
+    if stored.changed_by is not None:
+        raise QueryError("history is of what some runs have changed; expected ff.partials without .changed(...)")
+    commit, layout = stored._there()
+    return AtRest(stored.table, layout, commit)
 
 
 def tumbling_frames(frame: Spec) -> Sliding:
@@ -597,9 +640,9 @@ def named_run(run: Any) -> str:
     return run
 
 
-def since_of(commit: Commit, plan: Plan) -> dict[str, int]:
-    """The ticks from which on there are those outputs of a query that were added later."""
-    return {name: tick for name, tick in commit.since.items() if name in plan.outputs}
+def since_of(commit: Commit, names: Sequence[str]) -> dict[str, int]:
+    """The ticks from which on there are those of some outputs (none: all) that were added later."""
+    return {name: tick for name, tick in commit.since.items() if not names or name in names}
 
 
 def require_apart(commit: Commit, runs: Sequence[str]) -> None:

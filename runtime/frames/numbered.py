@@ -37,6 +37,10 @@ class NumberedWindows(Windows):
     def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row; the former is above the latter where it is in none."""
 
+    def own_ids(self, partials: PartialsView) -> WindowIds | None:
+        """As :meth:`window_ids`, of these windows alone where others are in one row with them; None: not known."""
+        return self.window_ids(partials)
+
     def has_rows(self, view: PartialsView, number: int) -> Bools:
         """Which rows are in the window of a number."""
         ids = self.window_ids(view)

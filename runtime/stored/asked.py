@@ -22,7 +22,7 @@ from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
 from ..plan.plan import Plan
 from ..streams.given_windows import FIRST, LAST_NUMBER
-from .layout import after_start
+from .layout import after_end, after_start
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Asked:
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         """See ``Wanted``."""
         wanted = (found.end > self.after) & (found.end <= self.until)
-        after = after_start(windows)
+        after, start = after_start(windows), windows.reached(found)
+        begins = start + after
         if self.changed is not None:
-            wanted &= self._changes(found, view, after)
-        begins = found.start + after
+            wanted &= self._changes(found.row, begins, found.end + after_end(windows), view)
         if self.expired is not None:
             wanted &= begins >= self.expired
         for name, tick in self.since.items():
             if (early := wanted & (begins < tick)).any():
-                word, first, last = self.plan.times.word, found.start[early].min(), found.end[early].max()
+                word, first, last = self.plan.times.word, start[early].min(), found.end[early].max()
                 raise QueryError(
                     f"{name!r} is stored from {word(tick - after)} on, and {windows.named} are asked for that reach "
                     f"further back, the first to {word(int(first))}; expected .ending(after={word(int(last))!r}), "
@@ -82,8 +82,11 @@ class Asked:
                 )
         return np.flatnonzero(wanted)
 
-    def _changes(self, found: Ranges | Coverage, view: PartialsView, after: int) -> Bools:
-        """Which windows have a frame that has changed, whether there is anything in it now or not."""
+    def _changes(self, of: Ints, begins: Ints, ends: Ints, view: PartialsView) -> Bools:
+        """Which windows of the keys of some rows have a frame that has changed, whether anything is in it now or not.
+
+        They are from some ticks on, up to others.
+        """
         assert self.changed is not None
         keys, ticks = self.changed
         rows = len(view.frames)
@@ -93,8 +96,8 @@ class Asked:
         several = len(times) + 1
         changes = np.sort(codes[rows:] * several + place)
         low, high = (
-            np.searchsorted(changes, codes[:rows][found.row] * several + np.searchsorted(times, bounds + after))
-            for bounds in (found.start, found.end)
+            np.searchsorted(changes, codes[:rows][of] * several + np.searchsorted(times, bounds))
+            for bounds in (begins, ends)
         )
         there: Bools = high > low
         return there
@@ -107,8 +110,12 @@ class Asked:
         if self._numbers is None:
             return None
         unique, inverse = np.unique(np.concatenate([ticks, others]), return_inverse=True)
-        kinds = [(each, each.window_ids(view_of(each, unique))) for each in self._numbers]
-        ids = [self._ids(windows, found) for windows, found in kinds if found is not None]
+        ids = []
+        for windows, numbers in self._numbers.items():
+            assert isinstance(windows, NumberedWindows)
+            if (found := windows.own_ids(view_of(windows, unique))) is None:
+                return None
+            ids.append(within(found, *numbers))
         first = np.maximum.accumulate(np.where(differs(*itertools.chain(*ids)), np.arange(len(unique)), 0))
         inside: Bools = np.logical_or.reduce([each.first <= each.last for each in ids])
         return unique[first][inverse[: len(ticks)]], inside[inverse[: len(ticks)]]
@@ -117,16 +124,9 @@ class Asked:
     def _numbers(self) -> dict[Windows, tuple[int, int]] | None:
         """The first and the last wanted number of each kind; None where one depends on more than its rows."""
         found = {windows: self.numbers(windows) for windows in self.plan.axis.windows}
-        if all(of is not None and each.chunkable and each.fill is None for each, of in found.items()):
+        if all(of is not None and of_own_rows(each) and each.fill is None for each, of in found.items()):
             return cast("dict[Windows, tuple[int, int]]", found)
         return None
-
-    def _ids(self, windows: Windows, ids: WindowIds) -> WindowIds:
-        """The first and the last of the wanted windows that each row is in."""
-        assert self._numbers is not None
-        first, last = self._numbers[windows]
-        begin, end = np.maximum(ids.first, first), np.minimum(ids.last, last)
-        return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,24 @@ class EndingFirst(Asked):
         QueryError
             If windows have no such numbers, or depend on more than their rows.
         """
-        if not isinstance(windows, NumberedWindows) or not windows.chunkable or windows.emits_empty:
+        if not isinstance(windows, NumberedWindows) or not of_own_rows(windows) or windows.emits_empty:
             raise QueryError(
                 f"lookup() is asked for {windows.named}; expected windows along the time line that are given whatever "
                 "the events before them, such as ff.sliding('7 days', every='1 day')"
             )
         number = windows.closed_by(self.at - windows.closes_at_end) + 1
         return number, number
+
+
+def of_own_rows(windows: Windows) -> bool:
+    """Whether windows, with others in one row with them, depend only on what is in them."""
+    return windows.chunkable or windows.one_for_each == "step"
+
+
+def within(ids: WindowIds, first: int, last: int) -> WindowIds:
+    """The first and the last window of each row among those between two numbers."""
+    begin, end = np.maximum(ids.first, first), np.minimum(ids.last, last)
+    return WindowIds(np.where(begin <= end, begin, last + 1), np.where(begin <= end, end, last))
 
 
 def view_of(windows: Windows, ticks: Ints) -> PartialsView:

@@ -1,13 +1,15 @@
 """Which files are a stored table, commit by commit: a manifest of each, of which the last one counts.
 
 Files of rows are written first, under names of their own; then a manifest that names them appears in one step, or not
-at all. Who reads meanwhile goes on with the files of an earlier manifest.
+at all. Who reads meanwhile goes on with the files of an earlier manifest. On a disk of this machine each is flushed to
+it, so that a cut of power, too, leaves one manifest or the next, with all its files.
 """
 
 from __future__ import annotations
 
 import base64
 import datetime
+import errno
 import itertools
 import json
 import os
@@ -17,13 +19,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
+from ..threads import at_once
+from .kept import Kept
 
 FOLDER = "_framefold"
 """Where the manifests are, under the path of the table."""
@@ -198,21 +202,36 @@ class Commits:
     ----------
     system, path
         The file system, and the table's path on it.
+    kept
+        What is kept in memory of it.
     """
 
     system: FileSystem
     path: str
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False, kw_only=True)
 
     def latest(self) -> Commit:
-        """The last commit, of the number 0 where there is none.
+        """The last commit, of the number 0 where there is none; not read anew where it is the one before.
 
         Raises
         ------
         EngineError
             If it cannot be read, or is none that this framefold writes.
         """
-        number = max(self._numbers(), default=0)
-        return self.read(number) if number else Commit()
+        kept, last = self.kept, cast("Commit | None", self.kept.commit)
+        try:
+            if last is not None and self._is_last(last.number, kept.stamp):
+                return last
+            manifests = self._manifests()
+        except (pa.ArrowException, OSError) as error:
+            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
+        if not manifests:
+            return Commit()
+        number = max(manifests)
+        found = self.read(number)
+        kept.commit, kept.stamp = found, stamp_of(manifests[number])
+        kept.only({each.path for each in found.named})
+        return found
 
     def change(self, change: Callable[[Commit], Commit]) -> Commit:
         """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.
@@ -227,6 +246,7 @@ class Commits:
             there = {each.path for each in after.files}
             rollups = tuple(each for each in after.rollups if there.issuperset(each.of))
             after = replace(after, number=before.number + 1, rollups=rollups)
+            self._flush_new(before, after)
             if self._write(before, after):
                 return after
         raise EngineError(
@@ -246,6 +266,20 @@ class Commits:
         self._delete([manifests[each].path for each in sorted(old)] + gone)
         return gone
 
+    def _flush_new(self, before: Commit, after: Commit) -> None:
+        """Flush the files that a commit has and the one before has not, whoever wrote them, then their folders."""
+        if isinstance(self.system, LocalFileSystem):
+            known, root = {each.path for each in before.named}, self.path.rstrip("/")
+            paths = [self._at(each.path) for each in after.named if each.path not in known]
+            folders = {str(each) for path in paths for each in Path(path).parents if each.is_relative_to(root)}
+            at_once(flushed, paths)
+            at_once(flushed, [*folders])
+
+    def _flush_names(self, folder: str, first: bool) -> None:
+        """Flush the names of commits, which a folder has, and where it is the ``first`` time its own."""
+        for each in [self._at(folder), *([self.path, str(Path(self.path).parent)] if first else [])]:
+            flushed(each)
+
     def _files(self) -> list[FileInfo]:
         found = self.system.get_file_info(FileSelector(self.path, recursive=True, allow_not_found=True))
         return [each for each in found if each.type == FileType.File]
@@ -260,13 +294,16 @@ class Commits:
         for path in paths:
             self.system.delete_file(path)
 
-    def _numbers(self) -> list[int]:
-        try:
-            found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
-        except (pa.ArrowException, OSError) as error:
-            raise EngineError(f"the stored partials {self.path!r} cannot be read: {one_line(error)}") from error
-        names = (NAME.fullmatch(each.base_name) for each in found if each.type == FileType.File)
-        return [int(name[1]) for name in names if name]
+    def _is_last(self, number: int, stamp: Any) -> bool:
+        """Whether a manifest is there as it was, and none after it: the first ones go first."""
+        own, after = self.system.get_file_info([self._at(FOLDER, named(each)) for each in (number, number + 1)])
+        return bool(stamp_of(own) == stamp and after.type == FileType.NotFound)
+
+    def _manifests(self) -> dict[int, FileInfo]:
+        """The manifests that are there, by their numbers."""
+        found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
+        named = ((NAME.fullmatch(each.base_name), each) for each in found if each.type == FileType.File)
+        return {int(name[1]): each for name, each in named if name}
 
     def read(self, number: int) -> Commit:
         """The commit of a number."""
@@ -292,12 +329,12 @@ class Commits:
         try:
             with open(own, "xb") as stream:
                 stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
+            flushed(own)
             os.link(own, path)  # fails where there is one
             if after.number > 1 and not Path(self._at(FOLDER, named(after.number - 1))).exists():
                 Path(path).unlink()  # there was one, which is gone with those before it
                 return False
+            self._flush_names(FOLDER, first=after.number == 1)
             return True
         except FileExistsError:
             return False
@@ -306,6 +343,23 @@ class Commits:
 
     def _at(self, *parts: str) -> str:
         return "/".join((self.path.rstrip("/"), *parts))
+
+
+def stamp_of(manifest: FileInfo) -> tuple[Any, ...]:
+    """By which it is known whether a manifest is the same."""
+    return manifest.type, manifest.mtime_ns, manifest.size
+
+
+def flushed(path: str) -> None:
+    """Wait until a file, or the names in a folder, are on the disk; not on file systems that know no such thing."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(number)
 
 
 def named(number: int) -> str:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, FileType
+from pyarrow.fs import FileSystem, FileType, LocalFileSystem
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
-from .commits import MARKS, ROLLUPS, Commit, Commits, StoredFile, commit_in
+from .commits import MARKS, ROLLUPS, Commit, Commits, StoredFile, commit_in, flushed
 from .layout import START
 
 if TYPE_CHECKING:
@@ -55,7 +57,9 @@ class DeltaCommits(Commits):
 
     def latest(self) -> Commit:
         table = self._table()
-        return Commit() if table is None else self._commit(table)
+        found = Commit() if table is None else self._commit(table)
+        self.kept.only({each.path for each in found.named})
+        return found
 
     def vacuum(self, grace: datetime.timedelta) -> list[str]:
         """Delete the files that no version of the last time names, as Delta Lake does; gives their paths."""
@@ -86,6 +90,7 @@ class DeltaCommits(Commits):
         by_day = not pa.types.is_integer(rows.field(START).type)
         schema = Schema.from_arrow(rows.append(pa.field(DAY, pa.date32())) if by_day else rows)
         table = self._table()
+        version = -1 if table is None else table.version()
         if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
             return False
         try:
@@ -110,6 +115,11 @@ class DeltaCommits(Commits):
             if table is None and self._table() is not None:
                 return False
             raise EngineError(f"the stored partials {self.path!r} cannot be written: {one_line(error)}") from error
+        if isinstance(self.system, LocalFileSystem):  # deltalake leaves it to the machine
+            paths = (self._at(LOG, f"{number:020}.json") for number in itertools.count(version + 1))
+            for each in itertools.takewhile(os.path.exists, paths):
+                flushed(each)
+            self._flush_names(LOG, first=table is None)
         return True
 
     def _table(self) -> DeltaTable | None:

@@ -196,9 +196,13 @@ class Layout:
 
     def begin(self, tick: int) -> int:
         """The start of the frame that a tick is in."""
+        return self.bounds(tick)[0]
+
+    def bounds(self, tick: int) -> tuple[int, int]:
+        """The start of the frame that a tick is in, and its end."""
         bounds = self.plan.axis.windows[0].frame_bounds(self.plan.axis.frames(np.array([tick]), None)[0])
         assert bounds is not None
-        return int(bounds[0][0])
+        return int(bounds[0][0]), int(bounds[1][0])
 
     def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
@@ -282,9 +286,10 @@ class Layout:
             for plane, column in zip(stored.states[name].fields[key].planes, columns, strict=True)
         }
         found = {}
-        any_will_do = tuple(plan.window_inputs) != KEPT and not any(
-            "first" in each.window_inputs for each in plan.axis.windows
+        exact = "last" in plan.window_inputs or any(  # a stream that asks for last needs first, too
+            "first" in each.window_inputs | each.stream_inputs for each in plan.axis.windows
         )
+        any_will_do = not exact and tuple(plan.window_inputs) != KEPT
         for name, fields in plan.state_columns.items():
             of = self._state_of(plan, name)
             if any_will_do and of == stored.input_state("first"):
@@ -304,7 +309,10 @@ class Layout:
                         "expected ff.Count() among the outputs, and the windows without it"
                     )
                 return self.plan.input_state(own)
-        return name
+        if not plan.cells:
+            return name
+        spec = plan.outputs[name].spec  # of a column beside others, such as one of several over it
+        return next(own for own, bound in self.plan.outputs.items() if bound.spec.is_alike(spec))
 
 
 @lru_cache
@@ -320,6 +328,11 @@ def after_start(windows: Windows) -> int:
     return int(getattr(windows, "closed", "left") in ("right", "neither"))
 
 
+def after_end(windows: Windows) -> int:
+    """How many ticks after its end the first time after a window is."""
+    return int(getattr(windows, "closed", "left") in ("right", "both"))
+
+
 def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:
     """The frame of a query that each stored frame is in, and which are in any window (None: all).
 
@@ -330,14 +343,14 @@ def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]
     """
     if plan.in_rows:
         raise QueryError(f"{plan.axis.windows[0].named} are of single events, and partials of frames; {EXPECTED}")
-    frames, inside = plan.axis.frames(starts, None)
-    cut = np.flatnonzero(frames != plan.axis.frames(ends - 1, None)[0])
-    if len(cut):
-        begin, end = (plan.times.word(int(each[cut[0]])) for each in (starts, ends))
-        raise QueryError(
-            f"{plan.axis.windows[0].named} cut the stored frame from {begin} to {end} in two; {EXPECTED}{wanted(plan)}"
-        )
-    return frames, inside
+    for windows in plan.axis.windows:
+        cut = np.flatnonzero(windows.cuts(starts, ends))
+        if len(cut):
+            begin, end = (plan.times.word(int(each[cut[0]])) for each in (starts, ends))
+            raise QueryError(
+                f"{windows.named} cut the stored frame from {begin} to {end} in two; {EXPECTED}{wanted(plan)}"
+            )
+    return plan.axis.frames(starts, None)
 
 
 def wanted(plan: Plan) -> str:

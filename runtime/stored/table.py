@@ -7,6 +7,7 @@ import datetime
 import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from ..columns.field_types import CATEGORIES
 from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
-from ..plan.plan import Plan, fingerprint
+from ..plan.plan import Plan, differing, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from ..streams.late_events import matched
@@ -255,7 +256,8 @@ class Table:
         together = None if asked is None else partial(asked.together, firsts)
 
         def merged(part: Sequence[StoredFile]) -> Partials:
-            rows = pa.concat_tables([schema.empty_table(), *(self._read(layout, schema, each, keys) for each in part)])
+            read = self._read if keys is None else partial(self._looked_up, keys=keys)
+            rows = pa.concat_tables([schema.empty_table(), *(read(layout, schema, each) for each in part)])
             frames = not any(isinstance(each, Rollup) for each in part)
             return merge(layout.partials(rows.combine_chunks(), plan, together, frames)).unmerged()
 
@@ -266,17 +268,41 @@ class Table:
             parts = [part for some in parts for part in in_parts(some, PART_ROWS)]
         return merge([Partials.none(plan), *at_once(merged, parts)])
 
-    def _read(self, layout: Layout, schema: pa.Schema, file: StoredFile, keys: pa.Table | None = None) -> pa.Table:
-        """The columns of a schema of a file, of all keys or some; EngineError where the table says otherwise."""
-        place, names = f"{self.commits.path}/{file.path}", schema.names
+    def _looked_up(self, layout: Layout, schema: pa.Schema, file: StoredFile, *, keys: pa.Table) -> pa.Table:
+        """The columns of a schema of a file, of some keys; what it is taken from is kept for those that come next."""
+        kept, names = self.commits.kept, tuple(schema.names)
+        with self._reading(file):
+            footer = kept.value(file.path, (), lambda: self._opened(file).metadata, lambda of: int(of.serialized_size))
+            groups = groups_of(footer, keys)
+        rows = (
+            kept.value(file.path, (group, names), partial(self._read, layout, schema, file, [group]), nbytes)
+            for group in groups
+        )
+        return pa.concat_tables([schema.empty_table(), *(of_keys(each, keys) for each in rows)])
+
+    def _opened(self, file: StoredFile) -> pq.ParquetFile:
+        return pq.ParquetFile(f"{self.commits.path}/{file.path}", filesystem=self.commits.system)
+
+    @contextmanager
+    def _reading(self, file: StoredFile) -> Iterator[None]:
+        """EngineError where a file cannot be read."""
         try:
-            opened = pq.ParquetFile(place, filesystem=self.commits.system)
+            yield
+        except (pa.ArrowException, OSError, KeyError) as error:
+            place = f"{self.commits.path}/{file.path}"
+            raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
+
+    def _read(
+        self, layout: Layout, schema: pa.Schema, file: StoredFile, groups: Sequence[int] | None = None
+    ) -> pa.Table:
+        """The columns of a schema of a file, or of some row groups; EngineError where the table says otherwise."""
+        place, names = f"{self.commits.path}/{file.path}", schema.names
+        with self._reading(file):
+            opened = self._opened(file)
             known = set(opened.schema_arrow.names)
             there = [name for name in names if name in known]
-            groups = range(opened.num_row_groups) if keys is None else groups_of(opened.metadata, keys)
+            groups = range(opened.num_row_groups) if groups is None else groups
             found = opened.read_row_groups(groups, columns=there, use_threads=False)
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
         found = layout.completed(found, names)
         rows = opened.metadata.num_rows
         if wrong := layout.wrong(found, schema, len(found) + file.rows - rows):
@@ -284,11 +310,7 @@ class Table:
             raise EngineError(
                 f"the stored partials {place!r} are {rows} rows of {kinds}; expected {file.rows} rows with {wrong}"
             )
-        found = found.select(names).cast(schema)
-        if keys is None or not len(found):
-            return found
-        pairs = [[one_array(of.column(name)) for of in (found, keys)] for name in keys.column_names]
-        return found.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (found, keys)))))
+        return found.select(names).cast(schema)
 
     def files(self, plan: Plan, commit: Commit, asked: Asked | None) -> Sequence[StoredFile]:
         """The files to be read for windows: those that they may take in, or rollups of these."""
@@ -359,12 +381,35 @@ def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
     ]
 
 
+def nbytes(rows: pa.Table) -> int:
+    """The bytes of rows."""
+    found: int = rows.nbytes
+    return found
+
+
+def of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
+    """The rows of some keys."""
+    plain = [name for name in keys.column_names if is_compared_by_arrow(keys.schema.field(name).type)]
+    for name in plain:
+        rows = rows.filter(pc.is_in(rows.column(name), value_set=one_array(keys.column(name))))
+    if not len(rows) or len(plain) == len(keys.column_names) == 1:
+        return rows
+    pairs = [[one_array(of.column(name)) for of in (rows, keys)] for name in keys.column_names]
+    return rows.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (rows, keys)))))
+
+
+def is_compared_by_arrow(kind: pa.DataType) -> bool:
+    """Whether values of a key column are equal to us where they are to Arrow: those of floats need not be."""
+    types = pa.types
+    return any(is_so(kind) for is_so in (types.is_integer, types.is_string, types.is_large_string, types.is_boolean))
+
+
 def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
     """The row groups that may have rows of some keys, by the bounds of the first key column."""
     name, found = keys.column_names[0], list(range(metadata.num_row_groups))
-    place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name)
+    place = next((at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name), None)
     wanted = keys.column(0)
-    if len(found) < 2 or not len(keys) or wanted.null_count:
+    if place is None or len(found) < 2 or not len(keys) or wanted.null_count:
         return found
     least, greatest = pc.min_max(wanted).as_py().values()
     bounds = [metadata.row_group(at).column(place).statistics for at in found]
@@ -427,10 +472,8 @@ def check_fits(commit: Commit, layout: Layout) -> None:
     """EngineError where a table has the partials of another query, or of events of other types."""
     if not commit.filled:
         return
-    there, asked = commit.about["query"], query_of(layout)
-    other = [name for name in {**asked, **there} if there.get(name) != asked.get(name)]
-    if other:
+    if other := differing(commit.about["query"], query_of(layout)):
         # The first ones say enough: states follow from windows and outputs.
-        other = [name for name in ("time", "by", "windows", "outputs") if name in other] or other
-        differs = "; ".join(f"{name} {there.get(name)!r} became {asked.get(name)!r}" for name in other)
+        first = [name for name in ("time", "by", "windows", "outputs") if name in other] or other
+        differs = "; ".join("{} {!r} became {!r}".format(name, *other[name]) for name in first)
         raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")

@@ -141,6 +141,12 @@ class Shard:
         self._wake_for(after)
         return new.where(late)
 
+    def go_on_from(self, partials: Partials) -> None:
+        """Store the partials of a history, where events are held back: all of these come later."""
+        after = self._both(Partials.none(self.plan), merge(partials))
+        self._write(after, set())
+        self._wake_for(after)
+
     def _both(self, stored: Partials, new: Partials) -> Partials:
         """Merge stored partials with new ones, which come later in order whatever their batch rank."""
         at = stored.table.column_names.index(BATCH_RANK)

@@ -12,7 +12,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, overflow_guard
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import Ranges, ranges_by_id
+from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
 from ..frames.windows import TypeOf, Windows
 from .calendar import Reach, reach_of
 from .grid import Grid, grid
@@ -72,7 +72,7 @@ class Stepped(NumberedWindows):
 
     @property
     def closes_at_end(self) -> bool:
-        return False
+        return not self._shift
 
     def closed_by(self, tick: int) -> int:
         return int(self.steps.numbers(np.array([tick - self._shift]))[0])
@@ -99,6 +99,31 @@ class Stepped(NumberedWindows):
         if self.by_step:
             return WindowIds(rows + 1, rows + far // self.steps.every)
         return WindowIds(self.steps.numbers(rows - self._shift) + 1, self.steps.numbers(rows + far - self._begin))
+
+    def own_ids(self, partials: PartialsView) -> WindowIds | None:
+        if not self.by_step:
+            return None
+        return WindowIds(partials.frames + 1, partials.frames - self.back.ticks // self.steps.every)
+
+    def cuts(self, first: Ints, until: Ints) -> Bools:
+        def apart(later: int) -> Bools:
+            """Whether there is a step among the ticks after the first one, all of them some ticks later."""
+            found: Bools = self.steps.numbers(first + later) != self.steps.numbers(until - 1 + later)
+            return found
+
+        ends = apart(-self._shift)
+        if self.back.calendar is None:
+            return ends | apart(-self.back.ticks - self._begin)
+        if not len(first):
+            return ends
+        bounds = np.array([first.min() - self.back.most, until.max() - self.back.least])
+        least, most = self.steps.numbers(bounds).tolist()
+        begins = np.sort(self.back.of(self.steps.begins(np.arange(least, most + 2))) + self._begin)
+        return ends | (np.searchsorted(begins, first, side="right") < np.searchsorted(begins, until))
+
+    def reached(self, found: Ranges | Coverage) -> Ints:
+        starts: Ints = np.minimum.reduce([back.of(found.end) for back in self.longest])
+        return starts
 
     def has_rows(self, view: PartialsView, number: int) -> Bools:
         begin, stop = self._bounds(self.steps.begins(np.array([number])), self.back)

@@ -17,7 +17,7 @@ from ...runtime.plan.plan import Plan
 from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, file_of
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Span, Table, in_parts
+from ...runtime.stored.table import Span, Table
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
@@ -28,7 +28,7 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from ..session.staging import stage
-from .stored_source import TASK_ROWS, StoredRows, StoredSource
+from .stored_source import StoredRows, StoredSource
 
 DRIVER_PARTIALS = Options.max_driver_partials
 """The most partials that the driver writes."""
@@ -46,7 +46,7 @@ def results(
         decision = decide(plan, Options())
         job = job_of(plan)
         job = replace(job, blocks=decision.blocks if asked is None else None, wanted=asked).trusting()
-        source = StoredSource(spark, job, StoredRows(table, layout, in_parts(files, TASK_ROWS), asked))
+        source = StoredSource(spark, job, StoredRows.of(table, layout, files, plan, asked))
         with reraise(spark, lambda: spark.range(0).toDF(plan.time), plan):
             return driver.run(spark, source, job, replace(decision, sort=None))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +14,7 @@ from ...runtime.plan.plan import Plan
 from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import StoredFile
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Table
+from ...runtime.stored.table import Table, in_parts
 from ..engine import tasks
 from ..engine.source import PartialRows, left_to_executors
 from ..session.staging import stage
@@ -41,6 +42,16 @@ class StoredRows:
     files: Sequence[Sequence[StoredFile]]
     asked: Asked | None = None
 
+    @classmethod
+    def of(cls, table: Table, layout: Layout, files: Sequence[StoredFile], plan: Plan, asked: Asked | None) -> Self:
+        """Files for a query: where its events have an order, one task puts together what one frame is made of."""
+        return cls(table, layout, in_parts(files, TASK_ROWS) if files and not plan.ordered else [files], asked)
+
+    def numbers(self, spark: SparkSession) -> DataFrame:
+        """The numbers of the parts, each in a task of its own."""
+        count = len(self.files)
+        return spark.range(0, count, 1, max(1, count))
+
     def partials(self, plan: Plan, *parts: int) -> Partials:
         """The partials of some parts, merged, in the frames of a query."""
         files = [file for part in parts for file in self.files[part]]
@@ -61,11 +72,8 @@ class StoredSource:
         return self.rows.partials(self.job.plan, *range(len(self.rows.files)))
 
     def distribute(self) -> PartialRows:
-        count, schema = len(self.rows.files), self.job.codec.spark_schema
-        numbers = self.spark.range(0, count, 1, max(1, count))
-        return PartialRows(
-            stage(numbers, read, self.rows, self.job, schema=schema), tasks.slide, ("frame", "batch_rank")
-        )
+        rows = stage(self.rows.numbers(self.spark), read, self.rows, self.job, schema=self.job.codec.spark_schema)
+        return PartialRows(rows, tasks.slide, ("frame", "batch_rank"))
 
     def release(self, result: DataFrame | None) -> None:
         """Nothing is persisted."""

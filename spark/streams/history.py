@@ -1,4 +1,4 @@
-"""The events before a stream: the first state of its shards, from a DataFrame up to a time."""
+"""What was before a stream: the first state of its shards, of a DataFrame's events or partials up to a time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from pyspark.sql import types as t
 from ...aggregators.errors import QueryError
 from ...runtime.columns.key_types import wider
 from ...runtime.plan.plan import Plan
+from ...runtime.stored.before import AtRest
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
-from ..engine.tasks import Job
 from ..options import Options
 from ..session.staging import stage
-from .packets import PACKETS, pack_events, pack_partials
+from ..stored.stored_source import StoredRows
+from .packets import PACKETS, pack_events, pack_partials, pack_stored
+from .shards import Shards
 
 EPOCH = datetime.datetime(1970, 1, 1)  # of times without a zone
 
@@ -45,15 +47,28 @@ def without_history(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
     return df.where(time.isNull() | (time >= instant(begin, type_in(df, plan.time))))
 
 
-def first_state(plan: Plan, job: Job, labels: tuple[int, ...], options: Options) -> GroupedData | None:
-    """The packets of the events before a stream, in one row for each shard; None where there are none."""
-    begin, df = begin_tick(plan, options), checked(plan, options.history)
-    if begin is None or df is None:
+def first_state(
+    stream: DataFrame, shards: Shards, labels: tuple[int, ...], options: Options, *, begun: bool = False
+) -> GroupedData | None:
+    """The packets of what was before a stream, in one row for each shard; None where there is nothing.
+
+    Where the stream has ``begun``, and so has its state, nothing is asked of partials at rest, which go on without it.
+    """
+    job, begin, history = shards.job.trusting(), shards.begin, options.history
+    if begin is None:
         return None
-    time = column(spelt(plan.time, df.columns))
-    before = df.where(time.isNull() | (time < instant(begin, type_in(df, plan.time))))
-    pack = pack_events if holds(plan) else pack_partials
-    packets = stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS)
+    plan = job.plan
+    if isinstance(history, AtRest):
+        asked, files = (None, []) if begun else history.before(begin, plan, shards.lateness)
+        rows = StoredRows.of(history.table, history.layout, files, plan, asked)
+        packets = stage(rows.numbers(stream.sparkSession), pack_stored, rows, job, labels, schema=PACKETS)
+    elif (df := checked(plan, history)) is not None:
+        time = column(spelt(plan.time, df.columns))
+        before = df.where(time.isNull() | (time < instant(begin, type_in(df, plan.time))))
+        pack = pack_events if holds(plan) else pack_partials
+        packets = stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS)
+    else:
+        return None
     in_order = f.sort_array(f.collect_list(f.struct("place", "ipc")))
     return packets.groupBy("shard").agg(in_order.getField("ipc").alias("packets")).groupBy("shard")
 
@@ -67,7 +82,9 @@ def checked(plan: Plan, history: Any) -> DataFrame | None:
         return None
     if not hasattr(df, "isStreaming") or df.isStreaming:
         found = "a stream" if hasattr(df, "isStreaming") else f"{history!r:.80}"
-        raise QueryError(f"history is {found}; expected a DataFrame of the events before until, or ff.events of one")
+        raise QueryError(
+            f"history is {found}; expected a DataFrame of the events before until, ff.events of one, or ff.partials"
+        )
     known = [spelt(name, df.columns) for name in plan.columns]
     missing = [name for name, found in zip(plan.columns, known, strict=True) if found not in df.columns]
     if missing:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+
+import framefold as ff
 
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
@@ -54,6 +60,62 @@ def test_kills_of_the_value_now(tmp_path: Path) -> None:
         assert len(found) == len({row["key"] for row in rows})
         for row in found:
             assert row["s"] == pytest.approx(math.fsum(values[row["key"]]), rel=1e-12, abs=1e-12)
+
+
+class Reader(threading.Thread):
+    """Reads a table all the time: what it has must be whole micro-batches, and never less than before."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(daemon=True)
+        self.path, self.read, self.over = path, 0, False
+        self.wrong: list[Any] = []
+
+    def run(self) -> None:
+        last = 0
+        while not self.over:
+            try:
+                found = sum(of_table(self.path).window(ff.tumbling("1 day")).aggregate("n")["n"].to_pylist())
+                if found % 300 or found < last:
+                    self.wrong.append((last, found))
+                last, self.read = found, self.read + 1
+            except ff.EngineError as error:
+                if "are empty; expected .append" not in str(error):
+                    self.wrong.append(error)
+            time.sleep(0.05)
+
+
+def of_table(path: Path) -> ff.StoredPartials:
+    return ff.partials(path, time="time", by="key", frame="5 minutes", n=ff.Count(), s=ff.Sum("x"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["parquet", "delta"])
+def test_kills_of_what_is_added_to_a_table(format: str, tmp_path: Path) -> None:
+    """Each micro-batch is a run, once; nothing is lost, doubled or half there, whoever reads meanwhile."""
+    if format == "delta":
+        pytest.importorskip("deltalake")
+    killed, reader = Killed(f"{format} at rest", tmp_path, wanted=15), Reader(tmp_path / "lake")
+    reader.start()
+    killed.until_killed(2 * SECONDS)
+    reader.over = True
+    reader.join()
+    print(f"{killed.kills.total()} kills, {killed.batches} micro-batches: {dict(sorted(killed.kills.items()))}")
+    assert not reader.wrong
+    assert reader.read
+    stored, together = of_table(tmp_path / "lake"), pa.concat_tables(map(events, range(killed.batches)))
+    runs = stored.runs()
+    assert runs["events"].to_pylist() == [300] * killed.batches
+    assert [int(name.split()[1]) for name in runs["run"].to_pylist()] == [*range(killed.batches)]
+    right = duckdb.sql(
+        "select key, epoch_us(time) // 300000000 as frame, count(*), fsum(x) from together group by all order by all"
+    ).fetchall()
+    found = stored.window(ff.tumbling("5 minutes")).aggregate()
+    frames = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), 300_000_000).to_pylist()
+    rows = zip(found["key"].to_pylist(), frames, found["n"].to_pylist(), found["s"].to_pylist(), strict=True)
+    for got, want in zip(sorted(rows), right, strict=True):
+        assert got[:3] == want[:3]
+        assert got[3] == pytest.approx(want[3], rel=1e-12, abs=1e-12)
+    assert len(together) == 300 * killed.batches
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import framefold as ff
 
 CONTEXT: Any = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload([__name__])
+CONTEXT.set_forkserver_preload([__name__, f"{__package__}.upserting"])
 
 OUTPUTS = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x")}
 WINDOWS = ff.sliding("12 hours", every="4 hours")
@@ -55,8 +55,17 @@ def roll_up(path: str, number: int) -> None:
     at(path).roll_up("2 days")
 
 
-def run(change: Callable[[str, int], None], path: str, number: int, point: int | None) -> None:
-    """Change a table; the process is killed at a point: before some call, halfway in it, or after it."""
+def run(
+    change: Callable[[str, int], None],
+    path: str,
+    number: int,
+    point: int | None,
+    others: Sequence[tuple[Any, str]] = (),
+) -> None:
+    """Change a table; the process is killed at a point: before some call, halfway in it, or after it.
+
+    Calls of ``others``, methods of classes, count, too.
+    """
     seen = 0
 
     def passed() -> None:
@@ -91,6 +100,8 @@ def run(change: Callable[[str, int], None], path: str, number: int, point: int |
     os.link, os.fsync = watched(os.link), watched(os.fsync)
     Path.unlink = watched(Path.unlink)  # type: ignore[method-assign]
     deltalake.DeltaTable.create_write_transaction = watched(deltalake.DeltaTable.create_write_transaction)
+    for owner, name in others:
+        setattr(owner, name, watched(getattr(owner, name)))
     change(path, number)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +168,61 @@ def test_what_lookup_refuses(tmp_path: Path) -> None:
         tumbling.lookup([("a", 1)], at=3)
     with pytest.raises(ff.QueryError, match=r"lookup\(\) is asked for .*; expected windows along the time line"):
         stored.window(ff.landmark(every=3)).lookup(["a"], at=3)
+
+
+def test_a_second_lookup_reads_nothing_of_what_is_there_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the manifest, and no file: until another one commits, or the table is another."""
+    chance, place = random.Random(2), tmp_path / "p"
+
+    def at() -> ff.StoredPartials:
+        return ff.partials(place, time="t", by=["k", "x"], frame=3, n=ff.Count())
+
+    first, second = events(chance, 100), events(chance, 20)
+    at().append(first, run="1")
+    stored = at()
+    windows = stored.window(ff.sliding(30, every=3))
+
+    def right(table: pa.Table) -> bool:
+        whole = ff.events(table, time="t", by=["k", "x"]).window(ff.sliding(30, every=3)).aggregate(n=ff.Count())
+        kept = [
+            row
+            for row in whole.to_pylist()
+            if (row["k"], row["x"]) in [("a", 1), (None, 3)] and row["window"]["end"] == 60
+        ]
+        return bool(windows.lookup([("a", 1), (None, 3)], at=58).to_pylist() == kept)
+
+    assert right(first)
+    with monkeypatch.context() as patched:
+        for of, name in ((pq, "ParquetFile"), (type(stored.table.commits), "read")):
+            patched.setattr(of, name, None)
+        assert right(first)
+    at().append(second, run="2")
+    assert right(pa.concat_tables([first, second]))
+    assert len(pickle.loads(pickle.dumps(stored.table)).commits.kept.paths) == 0
+    assert len(stored.table.commits.kept.paths) == 2
+    stored.forget([("a", 1)])
+    left = [row for row in pa.concat_tables([first, second]).to_pylist() if (row["k"], row["x"]) != ("a", 1)]
+    assert right(pa.Table.from_pylist(left, first.schema))
+    assert stored.table.commits.kept.paths <= {each.path for each in stored.table.commits.latest().files}
+    shutil.rmtree(place)
+    for run in ("1", "2", "3"):
+        at().append(second, run=run)
+    assert right(pa.concat_tables([second] * 3))
+
+
+def test_what_is_kept_has_a_bound(tmp_path: Path, limit: Any) -> None:
+    table = events(random.Random(3), 200)
+    stored = ff.partials(tmp_path / "p", time="t", by="k", frame=3, n=ff.Count())
+    for run in range(5):
+        stored.append(table.slice(run * 40, 40), run=str(run))
+    windows, kept = stored.window(ff.sliding(60, every=60)), stored.table.commits.kept
+    want = windows.lookup(["a", "b"], at=60)
+    assert len(kept.paths) == 5
+    limit(kept_bytes=4000)
+    for _ in range(3):
+        assert windows.lookup(["a", "b"], at=60) == want
+        assert windows.lookup(["b"], at=60).to_pylist() == want.to_pylist()[1:]
+    limit(kept_bytes=0)
+    other = ff.partials(tmp_path / "p", time="t", by="k", frame=3, n=ff.Count())
+    assert other.window(ff.sliding(60, every=60)).lookup(["a", "b"], at=60) == want
+    assert not other.table.commits.kept.paths

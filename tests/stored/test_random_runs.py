@@ -136,10 +136,16 @@ def alike(found: Any, want: Any, rounded: bool) -> bool:
 
 
 def some(table: pa.Table, rows: list[int]) -> pa.Table:
-    """Some rows of a table; pyarrow takes none of views."""
-    types = [pa.string() if "view" in str(type) else type for type in table.schema.types]
-    plain = pa.schema([field.with_type(type) for field, type in zip(table.schema, types, strict=True)])
-    return table.cast(plain).take(pa.array(rows, pa.int64())).cast(table.schema)
+    """Some rows of a table; pyarrow takes none of views, and wrong ones of lists of nulls."""
+    taken = []
+    for column in table.columns:
+        if column.type == pa.list_(pa.null()):
+            taken.append(pa.array([column[row].as_py() for row in rows], column.type))
+        elif "view" in str(column.type):
+            taken.append(column.cast(pa.string()).take(pa.array(rows, pa.int64())).cast(column.type))
+        else:
+            taken.append(column.take(pa.array(rows, pa.int64())))
+    return pa.table(taken, table.schema)
 
 
 def cases(kind: str, count: int, first: int = 0) -> list[Case]:

@@ -1,4 +1,4 @@
-"""A query to be killed: from files to Parquet or PostgreSQL, or from Kafka to Kafka; or of the value now."""
+"""A query to be killed: from files to Parquet or PostgreSQL, from Kafka to Kafka; of the value now; of a table."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import os
 import random
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import functions as f
-from sitecustomize import strike
+from sitecustomize import IN_DRIVER, make_deadly, strike
 
 import framefold as ff
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from tests.support.sessions import PROVIDER, ROCKSDB, local_session
+from tests.support.limits import limits
+from tests.support.sessions import CHANGELOG, local_session
 
-STATE = "spark.sql.streaming.stateStore"
 SCHEMA = "time timestamp, key string, x double"
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
 
 UPSERT = (
     "INSERT INTO windows VALUES (%(key)s, %(start)s, %(end)s, %(n)s, %(s)s) "
@@ -51,12 +53,26 @@ def put(folder: str, batch: Any, number: int) -> None:
     path.with_suffix(".part").rename(path)
 
 
+def at_rest(stream: Any, folder: str, format: str) -> None:
+    """Add micro-batches to partials at rest, from the driver or from tasks, as chance has it."""
+    if (at := os.environ["KILL_AT"]) in IN_DRIVER:
+        module, function = IN_DRIVER[at]
+        make_deadly(import_module(module), function)
+    by_tasks = at == "tasks have written" or random.SystemRandom().random() < 0.5
+    with limits(**({"stored_driver_partials": 0} if by_tasks else {})):
+        day = ff.partials(f"{folder}/lake", time="time", by="key", frame="5 minutes", format=format, **OUTPUTS)
+        query = day.append_stream(stream, checkpoint=f"{folder}/checkpoint", availableNow=True)
+        print("started", flush=True)
+        query.awaitTermination()
+        print("done", flush=True)
+
+
 def main(sink: str, folder: str) -> None:
     """Run the query until the input has been read."""
     changelog = random.SystemRandom().choice(["true", "false"])
     settings = {
-        PROVIDER: ROCKSDB,
-        f"{STATE}.rocksdb.changelogCheckpointing.enabled": changelog,
+        **ff.spark_conf(streams=True, partitions=2),
+        CHANGELOG: changelog,
         "spark.jars": os.environ.get("KILL_JARS", ""),
         "spark.task.maxFailures": "20",
         "spark.deploy.maxExecutorRetries": "-1",
@@ -69,16 +85,18 @@ def main(sink: str, folder: str) -> None:
         stream = records.select(f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")).select("event.*")
     else:
         stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
-    outputs = {"n": ff.Count(), "s": ff.Sum("x")}
+    if sink in ("delta at rest", "parquet at rest"):
+        at_rest(stream, folder, sink.partition(" ")[0])
+        return
     if sink == "latest":  # micro-batches without events, which its clock makes at each trigger, would never end
         spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", False)
         of = ff.events(stream, time="time", by="key").window(ff.sliding("40000 days", every="20000 days"))
-        writer = of.latest(**outputs).writeStream.outputMode("update").foreachBatch(partial(put, folder))
+        writer = of.latest(**OUTPUTS).writeStream.outputMode("update").foreachBatch(partial(put, folder))
         start(writer, folder)
         return
     windows = ff.sliding("20 minutes", every="5 minutes")
     events = ff.events(stream.withWatermark("time", "10 minutes"), time="time", by="key")
-    result: Any = events.window(windows).aggregate(**outputs)
+    result: Any = events.window(windows).aggregate(**OUTPUTS)
     if sink == "postgresql":
         writer = result.writeStream.foreachBatch(upsert)
     elif sink == "kafka":

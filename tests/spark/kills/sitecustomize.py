@@ -24,6 +24,15 @@ POINTS = {
 }
 """After a part of it, each time that something has been done or given."""
 
+STORED = "framefold.runtime.stored"
+IN_TASKS = {"tasks have written": ("framefold.spark.stored.engine", "write")}
+IN_DRIVER = {
+    "files are written": (f"{STORED}.table", "Table.write_rows"),
+    "files are on the disk": (f"{STORED}.commits", "Commits._flush_new"),
+    "the table has the run": (f"{STORED}.commits", "Commits.change"),
+}
+"""The same of a table of partials: before the commit of a run, and between it and Spark's own."""
+
 
 def program() -> list[int]:
     """All processes of the program, this one last: the driver, its JVM and Python workers."""
@@ -71,6 +80,13 @@ def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def make_deadly(module: Any, function: str) -> None:
+    """Put a function of a module, or of a class in it, into its place made deadly."""
+    *owners, name = function.split(".")
+    owner = getattr(module, owners[0]) if owners else module
+    setattr(owner, name, deadly(getattr(owner, name)))
+
+
 class Loader(importlib.abc.Loader):
     """Another loader, with a function made deadly."""
 
@@ -82,16 +98,14 @@ class Loader(importlib.abc.Loader):
 
     def exec_module(self, module: Any) -> None:
         self.inner.exec_module(module)
-        *owners, name = self.name.split(".")
-        owner = getattr(module, owners[0]) if owners else module
-        setattr(owner, name, deadly(getattr(owner, name)))
+        make_deadly(module, self.name)
 
 
 class Finder(importlib.abc.MetaPathFinder):
     """Finds the module of the point."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        module, function = POINTS[os.environ["KILL_AT"]]
+        module, function = (POINTS | IN_TASKS)[os.environ["KILL_AT"]]
         if name != module:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
@@ -100,5 +114,5 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-if os.environ.get("KILL_AT") in POINTS and "pyspark.daemon" in sys.orig_argv:
+if os.environ.get("KILL_AT") in POINTS | IN_TASKS and "pyspark.daemon" in sys.orig_argv:
     sys.meta_path.insert(0, Finder())

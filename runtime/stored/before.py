@@ -1,0 +1,143 @@
+"""Stored partials that a stream begins with: which they are, or why they do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
+from ..frames.windows import Windows
+from ..plan.plan import PARAMETERS, Plan, fingerprint
+from ..threads import at_once
+from .asked import Asked, view_of
+from .commits import Commit, StoredFile
+from .layout import END, START, Layout, frames_of
+from .table import Table, query_of
+
+
+@dataclass(frozen=True)
+class Before(Asked):
+    """The windows of a stream that begins at a tick: what they need of the frames before it.
+
+    Parameters
+    ----------
+    begin
+        The tick, which is ``after`` as well, or some time later where closed windows take late events.
+    """
+
+    begin: int = 0
+
+    def together(self, others: Ints, ticks: Ints) -> tuple[Ints, Bools]:
+        """The ticks themselves, as a stream has its frames, and which are in any window and before it begins."""
+        inside = self.plan.axis.frames(ticks, None)[1]
+        before: Bools = ticks < self.begin
+        return ticks, before if inside is None else before & inside
+
+
+@dataclass(frozen=True)
+class AtRest:
+    """Stored partials as of a commit.
+
+    Parameters
+    ----------
+    table, layout, commit
+        Whose they are, how they lie, and which files they are.
+    """
+
+    table: Table
+    layout: Layout
+    commit: Commit
+
+    def before(self, begin: int, plan: Plan, lateness: int) -> tuple[Before, list[StoredFile]]:
+        """What a stream of a plan that begins at a tick needs of them, and the files that have it.
+
+        Parameters
+        ----------
+        begin
+            The tick.
+        plan
+            The stream's.
+        lateness
+            How long after they have closed its windows take late events, in ticks.
+
+        Raises
+        ------
+        QueryError
+            If they are of another query, or of other frames, or do not reach back far enough.
+        """
+        self._require_same(plan)
+        if plan.in_rows:
+            frames_of(plan, *self._bounds(()))
+        layout, asked = self.layout, Before(plan, after=begin - lateness, begin=begin)
+        if not layout.is_bound(begin):
+            raise self._cut(begin, *layout.bounds(begin))
+        for name, tick in self.commit.since.items():
+            if name in plan.outputs:
+                self._require_kept(asked, tick, f"{name!r} is stored", "or .refresh(...) from there on")
+        if self.commit.expired is not None:
+            self._require_kept(asked, self.commit.expired, "the stored partials are kept", "or shorter windows")
+        files = [each for each in self.table.needed(plan, self.commit.parts, asked) if each.first < begin]
+        starts, ends = self._bounds(files)
+        if (cut := np.flatnonzero((starts < begin) & (ends > begin))).size:
+            raise self._cut(begin, int(starts[cut[0]]), int(ends[cut[0]]))
+        frames_of(plan, starts[starts < begin], ends[starts < begin])
+        layout.columns(plan)  # an error where a state is not stored
+        return asked, files
+
+    def _require_same(self, plan: Plan) -> None:
+        """QueryError where the outputs of a plan are not stored, as states of events of the same types."""
+        there, asked = query_of(self.layout), fingerprint(plan)
+        if other := [name for name in plan.outputs if name not in there["outputs"]]:
+            raise QueryError(
+                f"history has no output {other[0]!r}; found {[*there['outputs']]}, expected those of the stream"
+            )
+        types = [{field.name: str(field.type) for field in of.input_schema} for of in (self.layout.plan, plan)]
+        pairs = [
+            ("time", there["time"], asked["time"]),
+            ("by", there["by"], asked["by"]),
+            ("ties", there.get("ties", []), [*plan.ties]),
+            *((name, there["outputs"][name], asked["outputs"][name]) for name in plan.outputs),
+            *((name, types[0].get(name), types[1][name]) for name in plan.columns),
+            *((f"states of {name}", there["states"][name], asked["states"][name]) for name in plan.outputs),
+            *((f"parameters of {name}", there[PARAMETERS][name], asked[PARAMETERS][name]) for name in plan.outputs),
+        ]
+        if differs := next((f"{name} {old!r} became {new!r}" for name, old, new in pairs if old != new), None):
+            raise QueryError(f"history has stored partials of another query: {differs}; expected the same")
+
+    def _require_kept(self, asked: Before, tick: int, found: str, instead: str) -> None:
+        """QueryError where windows reach back before a tick."""
+        for windows in asked.plan.axis.windows:
+            if reaches(asked, windows, tick - 1):
+                word = self.layout.plan.times.word
+                raise QueryError(
+                    f"{found} from {word(tick - self.layout.after)} on, and {windows.named} that end after until, "
+                    f"{word(asked.begin)}, may reach further back; expected a later until=, {instead}"
+                )
+
+    def _bounds(self, files: Iterable[StoredFile]) -> tuple[Ints, Ints]:
+        """The bounds of the frames in files, each at least once."""
+
+        def of(file: StoredFile) -> Ints:
+            rows = self.table.read(self.layout, [file], [START, END])
+            return np.unique(np.stack([self.layout.starts(rows), self.layout.ends(rows)]), axis=1)
+
+        found = np.concatenate([np.empty((2, 0), np.int64), *at_once(of, [*files])], axis=1)
+        return found[0], found[1]
+
+    def _cut(self, begin: int, first: int, end: int) -> QueryError:
+        word = self.layout.plan.times.word
+        return QueryError(
+            f"until is {word(begin)}, inside of the stored frame of times from {word(first)} up to {word(end)}; "
+            "expected one of these"
+        )
+
+
+def reaches(asked: Before, windows: Windows, tick: int) -> bool:
+    """Whether windows that are asked for may take in a tick."""
+    if (numbers := asked.numbers(windows)) is None:
+        return True
+    ids = windows.window_ids(view_of(windows, np.array([tick])))
+    return ids is None or bool(ids.last[0] >= numbers[0])
