@@ -1,13 +1,13 @@
 """Measure framefold side by side with what a user could use instead, and write ``benchmarks/report.md``.
 
-``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that the
-extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
+``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that
+the extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, ``--cases
-partials`` of partials at rest, and ``--cases
-holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``, ``holistic-memory``
-and ``holistic-large``): only made where they are asked for; their last results are kept. The exit code is 1 where a
-result is wrong.
+stream-settings`` of what the settings of a session are to them, ``--cases relations`` of relations, ``--cases
+idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, ``--cases partials`` of partials at rest, and
+``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``,
+``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results are kept. The exit
+code is 1 where a result is wrong.
 """
 
 from __future__ import annotations
@@ -170,6 +170,12 @@ def main() -> None:
         from .streams import table
 
         before |= {"others": before.get("others", {}) | {"Streams, a micro-batch": where | {"lines": table()}}}
+        keep(before)
+    if "stream-settings" in wanted:
+        from .stream_settings import TITLE
+        from .stream_settings import table as of_settings
+
+        before |= {"others": before.get("others", {}) | {TITLE: where | {"lines": of_settings()}}}
         keep(before)
     if "relations" in wanted:
         from .relations import measured

@@ -28,8 +28,6 @@ FIGURES = {
     "python": ("memory of Python, driver and workers, MB", ",.0f"),
     "seconds": ("seconds a micro-batch", ",.2f"),
 }
-STATE = "spark.sql.streaming.stateStore"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 KEYS = 1000
 DAY = 86_400_000
 """In milliseconds."""
@@ -114,12 +112,11 @@ def sample(progress: Any, checkpoint: Path) -> dict[str, float]:
 
 def soak(days: float, batches: int, events: int, seconds: float) -> list[dict[str, float]]:
     """Run the stream; a sample for each micro-batch that had events."""
+    import framefold as ff
     from framefold.spark.session.session import local_session
 
-    settings = {
-        f"{STATE}.providerClass": ROCKSDB,
-        f"{STATE}.rocksdb.changelogCheckpointing.enabled": "true",
-        f"{STATE}.maintenanceInterval": "15s",
+    settings = ff.spark_conf(streams=True, partitions=2) | {
+        "spark.sql.streaming.stateStore.maintenanceInterval": "15s",
         "spark.sql.streaming.minBatchesToRetain": "10",  # of 100, so that one sees whether the disk fills up
         "spark.driver.memory": "1g",
     }

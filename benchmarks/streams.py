@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from framefold.spark.session.session import local_session
-from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+from framefold.spark.session.settings import of_streams
 
 from .child import ROOT
 from .environments import Unavailable, python_of
@@ -48,8 +48,6 @@ from .stream_queries import (
 EVENTS_A_DAY, KEYS, MINUTE = 4_000_000, 100, 60_000_000
 WARM = 2
 """Turns, and micro-batches of each run, that are left out."""
-CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
-"""On for all contenders: a micro-batch writes its changes of the state, and Spark a snapshot now and then."""
 WITHOUT_EVENTS = "spark.sql.streaming.noDataMicroBatches.enabled"
 """Micro-batches without events: the value now would have one at each trigger, by its clock, and never end."""
 SLOW = (WINDOW, CHAINED)
@@ -122,10 +120,11 @@ def files(folder: Path, size: Size) -> str:
     return "t timestamp, k bigint, x double"
 
 
-def milliseconds(spark: SparkSession, files: str, name: str, schema: str, partitions: int) -> float:
-    """The median micro-batch with events of a contender's run."""
+def milliseconds(spark: SparkSession, files: str, name: str, schema: str, partitions: int | None) -> float:
+    """The median micro-batch with events of a contender's run; with the session's partitions where none are given."""
     query, mode, own = CONTENDERS[name]
-    spark.conf.set(PARTITIONS, own or partitions)
+    if (number := own or partitions) is not None:
+        spark.conf.set(PARTITIONS, number)
     spark.conf.set(WITHOUT_EVENTS, name != LATEST)
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(files)
     result = query(stream.withWatermark("t", "1 minute"))
@@ -183,8 +182,9 @@ def measure(sizes: Sequence[Size]) -> tuple[dict[str, Turns], list[str]]:
     """What each contender takes at each size, and what could not be had."""
     started = time.monotonic()
     spark = local_session("framefold benchmarks of streams", "local[2]")
-    spark.conf.set(PROVIDER, ROCKSDB)
-    spark.conf.set(CHANGELOG, "true")
+    # Of all contenders, but that each run has its own number of partitions.
+    for name, value in of_streams(2).items():
+        spark.conf.set(name, value)
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", 1000)
     found: dict[str, Turns] = {}
     notes: list[str] = []

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -82,6 +82,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.spark)
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the run was of, where the table of versions asks for it."""
+    if folder := os.environ.get("FRAMEFOLD_VERSIONS"):
+        from .support.versions import record
+
+        record(terminalreporter, Path(folder), bool(REMOTE))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run, started by the first test that asks for it.
@@ -109,8 +117,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def spark_of_docs(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session, which programs that name no Spark find as well."""
-    with pytest.MonkeyPatch.context() as patched:
+    """The session, which programs that name no Spark find as well; what they set for streams is undone."""
+    from .support.sessions import settings_kept
+
+    with pytest.MonkeyPatch.context() as patched, settings_kept(spark):
         if REMOTE:
             patched.setenv("SPARK_REMOTE", REMOTE)
         yield spark
@@ -118,7 +128,7 @@ def spark_of_docs(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def rocksdb(spark: SparkSession) -> Iterator[None]:
-    """Spark's state in RocksDB, as streams need it."""
+    """The settings that streams need."""
     pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install 'framefold[spark]'")
     pytest.importorskip("pyspark", minversion="4.1")  # which streams need
     from .support.sessions import state_in_rocksdb

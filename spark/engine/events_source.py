@@ -26,8 +26,9 @@ from ..convert.names import under_plain_names
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
-from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
+from ..session.conf_overrides import conf_overrides
 from ..session.parallelism import parallelism
+from ..session.settings import NO_BYTE_LIMIT
 from ..session.staging import stage
 from ..tuning import BLOB_ROWS, PARTIALS_AT_ONCE
 from . import tasks

@@ -10,13 +10,12 @@ from contextlib import contextmanager, suppress
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from .settings import PARTITIONS
+
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 LARGE_BATCHES = {BATCH_ROWS: str(1 << 17)}
 """Settings for rows that are collected: by default a batch has 10,000 of them, and each has costs of its own."""
-
-NO_BYTE_LIMIT = {"spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1)}
-"""A setting for events that go to Python tasks: with a limit Spark adds up the size of a batch after each row of it."""
 
 FASTER_GROUPING = LARGE_BATCHES | {
     # By default a task looks for each group in a table of 65,536 rows first, and in the one that has room for all only
@@ -24,7 +23,7 @@ FASTER_GROUPING = LARGE_BATCHES | {
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     # By default 200, for each of which a task opens a file. From 201 on it sorts and writes one; Spark joins
     # small ones.
-    "spark.sql.shuffle.partitions": "201",
+    PARTITIONS: "201",
 }
 """Settings for groups that are collected."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...aggregators.errors import EngineError
 from .cache import cache_file
 from .java import ensure_java
+from .settings import PARTITIONS, spark_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,19 +147,14 @@ def cores(master: str) -> int | None:
 
 def _settings(master: str) -> dict[str, str]:
     logging = cache_file("log4j2.properties", _LOGGING).as_uri()
-    settings = {
+    settings = spark_conf() | {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Over TCP a task's first and last rows come late. Spark before 4.1 does not know this setting.
-        "spark.python.unix.domain.socket.enabled": "true",
-        # With a limit of bytes, 256 MB by default, Spark adds up the size of an Arrow batch after each of its rows. The
-        # limit of rows remains.
-        "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
         # The defaults, not the extra options: those stay free for the user, and win.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging}",
     }
     if tasks := cores(master):
-        settings["spark.sql.shuffle.partitions"] = str(tasks)
+        settings[PARTITIONS] = str(tasks)
     return settings
 
 

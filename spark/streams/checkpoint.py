@@ -57,8 +57,8 @@ def still_open(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: 
     return stage(rows, give_open, shards, schema=shards.job.schema)
 
 
-def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: Shards, mode: str) -> None:
-    """EngineError where a checkpoint has the state of another query; none where it has none yet.
+def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: Shards, mode: str) -> bool:
+    """Whether a checkpoint has the state of a query; EngineError where it has that of another one.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: 
     with unreadable_named(place):
         operator = operator_of(spark, place, shards)
         if operator is None and not has_lines(spark, f"{place}/commits"):
-            return  # no micro-batch is over
+            return False  # no micro-batch is over
     if operator is None:
         raise EngineError(
             f"the checkpoint {place!r} is of another query, which has no state of framefold's; expected the same "
@@ -83,6 +83,7 @@ def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: 
             f"{mode.lower()}: early= and late='update' cannot be turned on or off in it; expected the same, or a new "
             "checkpoint"
         )
+    return True
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -10,16 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyspark
-from pyspark.sql import DataFrame, GroupedData
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import QueryError
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, fingerprint, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
+from ...runtime.stored.before import AtRest
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.latest import why_not_latest
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -28,25 +27,20 @@ from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.session import cores
 from ..session.staging import stage
 from .checkpoint import check_fits, still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels
+from .needs import advice, check_able, partitions
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .progress import NAME, RESULTS, name_of_its_own, observed
 from .shards import PROVISIONAL, REVISION, Shards
 from .slider import slider
 
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 WATERMARK = "spark.watermarkDelayMs"
 
 OF_WATERMARKS = ("watermark", "ahead", "early", "late", "allowed_lateness", "forget", "until")
 """The choices for windows that a watermark closes."""
-
-PARTITIONS_A_CORE = 4
-"""Of the state; of more a warning is given."""
 
 
 class StreamEngine(DataFrameEngine):
@@ -99,7 +93,7 @@ class StreamEngine(DataFrameEngine):
         dealt = self._labels(options)
         packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
         shards = replace(self._shards(df, job, options), late=True)
-        first = None if holds(plan) else first_state(plan, job.trusting(), dealt, options)
+        first = None if holds(plan) else first_state(df, shards, dealt, options)
         processor = slider(df.sparkSession, shards)
         found = packets.groupBy("shard").transformWithState(processor, RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
@@ -113,7 +107,7 @@ class StreamEngine(DataFrameEngine):
         return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
-        if plan.axis.beside is not None:
+        if plan.axis.beside in ("event", "label"):
             self.beside(plan, options, ())
         self._checked(plan, options)
         return explain(plan, "Spark, a stream", self._stages(plan, options))
@@ -131,8 +125,8 @@ class StreamEngine(DataFrameEngine):
                 ("accumulate, merge", f"in each shard, in the order of the events, {kept}"),
             ]
         slid = ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows")
-        many = self._too_many()
-        return [*stages, slid, *([] if many is None else [("state", many)])]
+        slower = advice(self.df.sparkSession)
+        return [*stages, slid, *([] if slower is None else [("session", slower)])]
 
     def with_fields(self, names: Sequence[str]) -> StreamEngine:
         return StreamEngine(super().with_fields(names).df)
@@ -148,14 +142,13 @@ class StreamEngine(DataFrameEngine):
         plan = job.plan
         if LOGGER.isEnabledFor(logging.INFO):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
-        if (many := self._too_many()) is not None:
-            LOGGER.warning("a stream on a small machine: %s", many)
+        if (slower := advice(df.sparkSession)) is not None:
+            LOGGER.warning("a stream that takes longer than it need: %s", slower)
         shards = self._shards(df, job, options, latest=latest)
-        if options.checkpoint is not None:
-            check_fits(df.sparkSession, options.checkpoint, shards, mode)
+        begun = options.checkpoint is not None and check_fits(df.sparkSession, options.checkpoint, shards, mode)
         pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
         packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
-        first = first_state(plan, job.trusting(), dealt, options)
+        first = first_state(df, shards, dealt, options, begun=begun)
         processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -179,31 +172,18 @@ class StreamEngine(DataFrameEngine):
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
             drop_partial=options.late == "drop_partial",
             begin=begin_tick(plan, options),
+            at_rest=isinstance(options.history, AtRest),
             latest=latest,
         )
 
     def _labels(self, options: Options) -> tuple[int, ...]:
-        partitions = self._partitions()
-        return labels(options.shards or partitions, partitions)
-
-    def _partitions(self) -> int:
-        return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-
-    def _too_many(self) -> str | None:
-        """A warning if state would have more partitions than this machine can serve; else None."""
-        partitions, machine = self._partitions(), cores(self.df.sparkSession.conf.get("spark.master", "") or "")
-        if machine is None or partitions <= PARTITIONS_A_CORE * machine:
-            return None
-        return (
-            f"state has {partitions} partitions (spark.sql.shuffle.partitions), for {machine} cores; each costs a core "
-            "about a sixth of a second in every micro-batch, full or empty: before the query first starts, "
-            f"spark.conf.set('spark.sql.shuffle.partitions', {machine})"
-        )
+        dealt = partitions(self.df.sparkSession)
+        return labels(options.shards or dealt, dealt)
 
     def _sharding(self, options: Options) -> str:
         """The numbers that assign keys to shards, in words; a checkpoint can only be used while they are the same."""
-        partitions = self._partitions()
-        return f"{options.shards or partitions} for {partitions} shuffle partitions"
+        dealt = partitions(self.df.sparkSession)
+        return f"{options.shards or dealt} for {dealt} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
@@ -243,14 +223,7 @@ class StreamEngine(DataFrameEngine):
                     f"the states of {name!r} are Python objects, which a checkpoint has as pickles: who can "
                     "write there can run code here; expected .stream(trust_checkpoint=True), or an AggregateOperation"
                 )
-        if not hasattr(GroupedData, "transformWithState"):
-            raise EngineError(f"streams need PySpark 4.1 or later; found {pyspark.__version__}")
-        if "RocksDB" not in str(spark.conf.get(PROVIDER, "")):
-            raise EngineError(
-                f"streams need the state store RocksDB; expected spark.conf.set({PROVIDER!r}, {ROCKSDB!r})"
-            )
-        if importlib.util.find_spec("google.protobuf") is None:
-            raise EngineError("Spark's state in Python needs protobuf; expected pip install 'framefold[spark]'")
+        check_able(spark)
 
     def _with_watermark(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with the watermark of the options, if any; times that the watermark must not see are left out."""
@@ -290,7 +263,8 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
     """
     if marks(options) or not all(each.closes_at_end for each in plan.axis.windows):
         return schema
-    place = len(plan.by) + (options.window == "flat")  # the window, or its end
+    # The window, its end, or the time at which windows end.
+    place = len(plan.by) + (options.window == "flat" and plan.axis.beside is None)
     window, delay = schema.fields[place], {WATERMARK: delay_of(df, plan)}
     marked = t.StructField(window.name, window.dataType, window.nullable, {**window.metadata, **delay})
     return t.StructType([*schema.fields[:place], marked, *schema.fields[place + 1 :]])

@@ -15,11 +15,13 @@ from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import one_array
 from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.streams.key_hash import shard_numbers
 from ..convert.partials_codec import batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials
 from ..input.row_numbers import partition_id
+from ..stored.stored_source import StoredRows
 
 PACKETS = t.StructType([
     t.StructField("shard", t.IntegerType()), t.StructField("place", t.LongType()), t.StructField("ipc", t.BinaryType())
@@ -39,17 +41,26 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBat
     rows
         The events.
     """
+    yield from packets(by_shard(accumulated_partials(job, rows), len(labels)), labels)
 
-    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
-        for partials in accumulated_partials(job, rows):
-            merged = merge(partials)
-            if merged.starts is not None and len(merged):
-                first = pa.array(merged.starts)
-                keys = [key.take(first) for key in merged.keys]
-                sizes = np.diff(np.append(merged.starts, len(merged)))
-                yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), len(labels)), sizes)
 
-    yield from packets(by_shard(), labels)
+def pack_stored(
+    rows: StoredRows, job: Job, labels: tuple[int, ...], numbers: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The parts of stored partials whose numbers come, to packets; see `pack_partials`."""
+    parts = (rows.partials(job.plan, number) for batch in numbers for number in batch.column(0).to_pylist())
+    yield from packets(by_shard(parts, len(labels)), labels)
+
+
+def by_shard(some: Iterable[Partials], shards: int) -> Iterator[tuple[pa.Table, Ints]]:
+    """Partials, merged as they come, and the shard of each."""
+    for partials in some:
+        merged = merge(partials)
+        if merged.starts is not None and len(merged):
+            first = pa.array(merged.starts)
+            keys = [key.take(first) for key in merged.keys]
+            sizes = np.diff(np.append(merged.starts, len(merged)))
+            yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), shards), sizes)
 
 
 def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

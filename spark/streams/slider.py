@@ -127,10 +127,12 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     assert shards.begin is not None
     if (new := joined(packets)) is None:
         pass
-    elif shard.held is not None:
-        shard.hold(new)
-    else:
+    elif shard.held is None:
         shard.add(Partials(shard.plan, new))
+    elif shards.at_rest:
+        shard.go_on_from(Partials(shard.plan, new))
+    else:
+        shard.hold(new)
     for _ in shard.advance(shards.begin, silent=True):
         pass
     keep(of, book | {"changed": True}, shard, None)

@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import PROVIDER, ROCKSDB, local_session
+from ..support.sessions import local_session
 from .broker import broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -76,7 +76,7 @@ def found(windows: Any) -> dict[tuple[str, int], int]:
 
 def test_two_partitions(tmp_path: Path) -> None:
     check()
-    settings = {"spark.jars": connector(), PROVIDER: ROCKSDB}
+    settings = {"spark.jars": connector()} | ff.spark_conf(streams=True, partitions=2)
     session = local_session("kafka", "local[2]", **settings)
     try:
         with broker(tmp_path, partitions=2) as address:

@@ -28,6 +28,7 @@ INNER = {
     "tree after a sweep": "runtime.intervals.sweep:by_tree",
     "part of partials": "runtime.results.chunks:_part",
     "results row by row": "runtime.local:results_as_they_come",
+    "results as of labels": "runtime.local:results_as_of",
     # sources of the local engine
     "bar": "runtime.progress:bar",
     "numbers from Polars": "runtime.sources.parquet_decoding:_numbers",
@@ -49,6 +50,7 @@ INNER = {
     "number of a task": "spark.input.row_numbers:partition_id",
     "recent states": "spark.streams.state:RECENT",
     "settling of memory": "spark.streams.slider:settle",
+    "what is installed": "spark.streams.needs:find_spec",
     "outputs with pickles": "spark.streams.engine:pickled_outputs",
     "Java of the package": "spark.session.java:_packaged_java",
     "Java of a session": "spark.session.session:ensure_java",

@@ -10,16 +10,11 @@ from framefold.spark.session import session
 from framefold.spark.session.cache import KEPT_DAYS, cache_file
 from framefold.spark.session.java import ensure_java
 from framefold.spark.session.session import cores, local_session
+from framefold.spark.session.settings import BATCH_BYTES, CHANGELOG, PARTITIONS, PROVIDER, ROCKSDB, of_streams
 from framefold.spark.session.worker import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-"""Spark's setting that names the state store of streams."""
-
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 @contextmanager
@@ -46,12 +41,22 @@ sixth of what a micro-batch costs."""
 
 @contextmanager
 def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
-    """The session with its streams' state in RocksDB, for a while."""
-    chosen = QUICK | {PROVIDER: ROCKSDB}
-    for name, value in chosen.items():
-        spark.conf.set(name, value)
+    """The session with what streams need, for a while."""
+    with settings_kept(spark):
+        for name, value in (QUICK | of_streams(2)).items():
+            spark.conf.set(name, value)
+        yield
+
+
+@contextmanager
+def settings_kept(spark: SparkSession) -> Iterator[None]:
+    """The session with its settings for streams as they were, whatever is set meanwhile."""
+    before = {name: spark.conf.get(name, None) for name in (QUICK | of_streams(2))}
     try:
         yield
     finally:
-        for name in chosen:
-            spark.conf.unset(name)
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pyarrow as pa
 
 import framefold as ff
+from framefold.runtime.plan.plan import trusting
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.latest import LatestShard as LatestShard
@@ -17,6 +18,7 @@ from framefold.runtime.streams.latest import why_not_latest as why_not_latest
 from framefold.runtime.streams.pages import FRAMES
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
+from framefold.stored import history_of
 
 from .limits import limits
 from .plans import Plan
@@ -97,10 +99,36 @@ class Stream:
         drop_partial: bool = False,
     ) -> None:
         self.late_ones = {"lateness": lateness, "drop_partial": drop_partial}
-        self.plan, self.holds, self.width, self.forget = counted(plan), holds(plan), width, forget
+        self.plan, self.holds, self.width, self.forget = trusting(counted(plan)), holds(plan), width, forget
         self.stored = [Stored() for _ in range(shards)]
         self.late = 0
         """How many events have been dropped."""
+
+    def begin(self, tick: int, events: Sequence[pa.Table] = (), stored: ff.StoredPartials | None = None) -> None:
+        """What was before the first micro-batch, up to a tick: portions of events, or what is at rest."""
+        plan, count = self.plan, len(self.stored)
+        if stored is not None:
+            history = history_of(stored)
+            asked, files = history.before(tick, plan, self.late_ones["lateness"])
+            tables = [history.table.partials(history.layout, files, plan, asked).table]
+        else:
+            past = [each.filter(pa.array(ticks_of(plan, each) < tick)) for each in events]
+            tables = past if self.holds else [partials_of(plan, each, rank).table for rank, each in enumerate(past)]
+        for number, shard_state in enumerate(self.stored):
+            shard = shard_state.opened(self)
+            for table in tables:
+                keys = [one_array(column) for column in table.select(range(len(plan.by))).columns]
+                if self.holds and stored is None:
+                    keys = [one_array(table.column(name)) for name in plan.by]
+                own = table.filter(pa.array(shard_numbers(keys, len(table), count) == number))
+                if self.holds and stored is None:
+                    shard.hold(own.select(plan.columns))
+                elif self.holds:
+                    shard.go_on_from(Partials(plan, own))
+                else:
+                    shard.add(Partials(plan, own))
+            assert not [*shard.advance(tick, silent=True)]
+            shard_state.keep(shard)
 
     def batch(self, watermark: int, portions: Sequence[pa.Table] = ()) -> Iterator[pa.Table]:
         """The results at a watermark: of the windows that it closes, then of those that events change after it.
@@ -146,6 +174,10 @@ class Cut:
         The most events that a task of a micro-batch has.
     full
         The most partials of a page of a shard's.
+    begin
+        The tick before which events are the history's; None: there is none.
+    history
+        What they are at rest as; None: the events themselves.
     """
 
     sizes: Sequence[int] = (3, 0, 1, 2) * 9
@@ -155,6 +187,8 @@ class Cut:
     portion: int = 2
     forget: int | None = None
     full: int = 4
+    begin: int | None = None
+    history: ff.StoredPartials | None = None
 
     def batches(self, rows: int) -> list[tuple[int, int]]:
         """The rows of each micro-batch, from where to where; the last one has none."""
@@ -172,18 +206,28 @@ class ShardsEngine(LocalEngine):
         self.cut = cut
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        assert why_not(query) is None, why_not(query)
+        if (reason := why_not(query)) is not None:
+            raise ff.QueryError(f"a stream cannot answer this query: {reason}")
         cut, events = self.cut, self.source.batches(self.source.schema.names).read_all()
         stream = Stream(query, cut.shards, cut.width, cut.forget)
         end = END.get(query.times.type, 1 << 52) + cut.slack
         ticks, found = ticks_of(query, events).tolist(), [query.result_schema.empty_table()]
         with limits(shard_block_partials=cut.full):
+            if cut.begin is not None:
+                stream.begin(cut.begin, [events], cut.history)
+                kept = [tick >= cut.begin for tick in ticks]
+                events, ticks = events.filter(pa.array(kept, pa.bool_())), [tick for tick in ticks if tick >= cut.begin]
             for first, last in cut.batches(len(events)):
                 portions = [events.slice(at, min(cut.portion, last - at)) for at in range(first, last, cut.portion)]
                 found += stream.batch(min(ticks[first:], default=end) - cut.slack, portions)
         assert stream.late == 0
         assert not any(stored.events.blobs for stored in stream.stored)
         return pa.concat_tables(found)
+
+
+def frame_of(stored: ff.StoredPartials, tick: int) -> tuple[int, int]:
+    """The bounds of the frame that a tick is in, in ticks."""
+    return history_of(stored).layout.bounds(tick)
 
 
 def as_stream(events: ff.Events, cut: Cut) -> ff.Events:

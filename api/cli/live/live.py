@@ -20,6 +20,7 @@ from rich.text import Text
 
 from ... import Average, Count, EngineError, events, parquet, sliding, stream_metrics
 from ...events import Windowed
+from ...spark.session.settings import of_streams
 from ..job import has_spark, own_session
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
 
@@ -31,13 +32,6 @@ ff.events(trips.withWatermark("pickup", "3 seconds"), time="pickup", by="zone")
   .window(ff.sliding("10 seconds", every="1 second"))
   .aggregate(speed=ff.Average("speed"), trips=ff.Count())"""
 OUTPUTS: dict[str, Any] = {"speed": Average("speed"), "trips": Count()}
-STATE = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.shuffle.partitions": "2",
-}
-"""The state store that streams need, and few partitions of state."""
 BARS, SHOWN = "▁▂▃▄▅▆▇█", 30
 REFRESH = 0.25
 
@@ -118,7 +112,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
         trips.mkdir()
         with without_stderr():  # Spark's workers of streams greet there
             spark = stack.enter_context(own_session("framefold demo", master))
-        stack.enter_context(replaced_conf(spark, STATE))
+        stack.enter_context(replaced_conf(spark, of_streams(2)))
         stream = spark.readStream.schema(SCHEMA).parquet(str(trips)).withWatermark("pickup", "3 seconds")
         asked = windowed(stream)
         view = View()
