@@ -1,0 +1,219 @@
+"""Figures of running streams in Prometheus: over HTTP, in a real server, on the dashboard, in alerts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from prometheus_client import CollectorRegistry, generate_latest, start_http_server
+from prometheus_client.parser import text_string_to_metric_families
+
+import framefold as ff
+
+from ..support.stream_source import MINUTE, Source, table
+from .prometheus import FOLDER, free_port, program, server
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
+
+NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
+RULES = (FOLDER / "alerts.yml").read_text()
+PAGE = (FOLDER.parents[1] / "docs" / "watching.md").read_text()
+PANELS = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+SHOWN = [target["expr"] for panel in PANELS for target in panel["targets"]]
+
+
+def names() -> set[str]:
+    """The figures that there are, by the names of their samples."""
+    registry = CollectorRegistry()
+    ff.prometheus_listener(registry)
+    families = text_string_to_metric_families(generate_latest(registry).decode())
+    own = {(each.name, each.type) for each in families if not each.name.endswith("_created")}
+    ends = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket"]}
+    return {name + end for name, type in own for end in ends[type]}
+
+
+@contextmanager
+def shown(spark: SparkSession) -> Iterator[int]:
+    """The figures of a session's streams, at a port of this machine."""
+    registry, port = CollectorRegistry(), free_port()
+    listener = ff.prometheus_listener(registry)
+    spark.streams.addListener(listener)
+    http, thread = start_http_server(port, "127.0.0.1", registry)
+    try:
+        yield port
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+        spark.streams.removeListener(listener)
+
+
+def scraped(port: int, query: str = "watched") -> dict[str, float]:
+    """The figures of a query."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
+        families = list(text_string_to_metric_families(answer.read().decode()))
+    return {
+        each.name: each.value
+        for family in families
+        for each in family.samples
+        if each.labels.get("query") == query and "le" not in each.labels and not each.name.endswith("_created")
+    }
+
+
+def wait(until: Callable[[], Any], seconds: float = 120) -> Any:
+    """What a function gives, as soon as it gives something true."""
+    end = time.monotonic() + seconds
+    while not (found := until()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.2)
+    return found
+
+
+def started(source: Source) -> Any:
+    """A query that waits for more files."""
+    writer = source.query(shards=1).aggregate(n=ff.Count()).writeStream.queryName("watched").format("parquet")
+    writer = writer.option("path", str(source.folder / "out"))
+    return writer.option("checkpointLocation", str(source.folder / "checkpoint")).start()
+
+
+def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside what Spark itself says of the query, and what its sink has."""
+    tables = [table(NOW, NOW + 20), table(NOW + 25, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
+    source = Source(spark, tmp_path)
+    with shown(spark) as port:
+        query = started(source)
+        try:
+            for number, each in enumerate(tables):
+                source.add(each)
+                read = sum(map(len, tables[: number + 1]))
+                wait(lambda read=read: scraped(port).get("framefold_stream_input_rows_total") == read)
+            query.processAllAvailable()
+            seen = wait(lambda: (found := scraped(port))["framefold_stream_windows_total"] and found)
+            assert seen["framefold_stream_running"] == 1
+            assert abs(time.time() - seen["framefold_stream_last_progress_timestamp_seconds"]) < 300
+            assert seen["framefold_stream_late_events_total"] == 7
+            assert seen["framefold_stream_windows_total"] == len(source.found())
+            watermark = (max(each["time"].cast("int64").to_numpy().max() for each in tables) - 10 * MINUTE) / 1e6
+            assert seen["framefold_stream_watermark_timestamp_seconds"] == pytest.approx(watermark, abs=0.002)
+            assert seen["framefold_stream_state_bytes"] > 0
+            # Micro-batches that only close windows have no rows, and are in Spark's own list, too.
+            took = [each["batchDuration"] / 1000 for each in query.recentProgress if each["observedMetrics"]]
+            assert seen["framefold_stream_micro_batch_duration_seconds_count"] == len(took)
+            assert seen["framefold_stream_micro_batch_duration_seconds_sum"] == pytest.approx(sum(took))
+        finally:
+            query.stop()
+        ended = wait(lambda: (found := scraped(port))["framefold_stream_running"] == 0 and found)
+        assert ended["framefold_stream_failures_total"] == 0
+        assert "framefold_stream_watermark_lag_seconds" not in ended
+
+
+@pytest.mark.slow
+def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tmp_path: Path) -> None:
+    program("prometheus")
+    (tmp_path / "server").mkdir()
+    source = Source(spark, tmp_path).add(table(NOW, NOW + 20))
+    with shown(spark) as port, server(tmp_path / "server", port) as prometheus:
+        query = started(source)
+        try:
+            wait(lambda: prometheus.values("framefold_stream_running"))
+            source.add(table(NOW + 25, NOW + 40, seed=1))
+            wait(lambda: prometheus.values("framefold_stream_windows_total > 0"))
+            for shown_there in SHOWN:
+                asked = shown_there.replace("$query", ".*").replace("$__rate_interval", "1m")
+                if "events_ahead" not in asked:  # of queries with ahead= only
+                    assert wait(lambda asked=asked: prometheus.values(asked)), asked
+            rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+            assert {rule["name"] for rule in rules} == set(re.findall(r"- alert: (\w+)", RULES))
+            assert all(wait(lambda rule=rule: health(prometheus, rule["name"]) == "ok") for rule in rules)
+        finally:
+            query.stop()
+        wait(lambda: prometheus.values("framefold_stream_running == 0"))
+        assert not prometheus.values("framefold_stream_running == 0 and framefold_stream_failures_total > 0")
+
+
+def health(prometheus: Any, name: str) -> str:
+    """Whether a rule has been evaluated without an error."""
+    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+    return next(str(rule["health"]) for rule in rules if rule["name"] == name)
+
+
+@pytest.mark.slow
+def test_a_query_that_fails(spark: SparkSession, tmp_path: Path) -> None:
+    def sink(batch: Any, number: int) -> None:
+        raise OSError("no room")
+
+    source = Source(spark, tmp_path).add(table(NOW, NOW + 20))
+    with shown(spark) as port:
+        writer = source.query().aggregate(n=ff.Count()).writeStream.queryName("watched").foreachBatch(sink)
+        query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        with pytest.raises(Exception, match="no room"):
+            query.awaitTermination(120)
+        found = wait(lambda: scraped(port))
+        assert (found["framefold_stream_failures_total"], found["framefold_stream_running"]) == (1, 0)
+
+
+@pytest.mark.slow
+def test_the_example_shows_its_figures(tmp_path: Path) -> None:
+    """In a process of its own, as the page starts it."""
+    port = free_port()
+    command = [sys.executable, str(FOLDER / "watched.py"), "--seconds", "600", "--port", str(port)]
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
+    try:
+
+        def told() -> dict[str, float]:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            try:
+                return scraped(port, "speeds")
+            except OSError:  # it has not come that far
+                return {}
+
+        found = wait(lambda: (seen := told()).get("framefold_stream_windows_total") and seen, 300)
+        assert found["framefold_stream_running"] == 1
+        assert found["framefold_stream_input_rows_total"] > 0
+        assert found["framefold_stream_events_ahead_total"] == 0
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def figures_in(text: str) -> set[str]:
+    return set(re.findall(r"framefold_stream_\w+", text))
+
+
+def test_dashboard_alerts_and_page_name_figures_that_there_are() -> None:
+    """And all figures are on the dashboard, and on the page."""
+    known = names()
+    assert figures_in(" ".join(SHOWN)) == known
+    assert figures_in(RULES) <= known
+    assert {name.removesuffix("_bucket") for name in known} == figures_in(PAGE)
+
+
+def test_the_page_says_what_to_do_for_each_alert() -> None:
+    assert re.findall(r"^\| `(Framefold\w+)` \|", PAGE, re.MULTILINE) == re.findall(r"- alert: (\w+)", RULES)
+
+
+def test_the_rules_are_rules(tmp_path: Path) -> None:
+    """By Prometheus' own tool: the configuration, the rules, and which alerts come of which figures."""
+    tool = program("promtool")
+    for command in (["check", "config", "prometheus.yml"], ["test", "rules", "alerts_test.yml"]):
+        done = subprocess.run([tool, *command], cwd=FOLDER, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
