@@ -5,11 +5,12 @@ numpy does the same. Where there is no compiler framefold is installed without t
 """
 
 import os
+import sys
 
 from setuptools import Extension, setup
 
 # Floats are rounded as numpy rounds them, whatever CFLAGS say; and what is shipped to executors is to be small.
-FLAGS = ["-fno-fast-math", "-ffp-contract=off", "-g0"]
+FLAGS = ["/fp:precise", "/std:c11"] if sys.platform == "win32" else ["-fno-fast-math", "-ffp-contract=off", "-g0"]
 LOOPS = ("rows", "ranges", "windows")
 
 pure = os.environ.get("FRAMEFOLD_PURE", "0") not in ("", "0")
