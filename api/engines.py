@@ -106,6 +106,10 @@ def labels_in(data: Any, names: Sequence[str]) -> Labels:
     if (engine := spark_engine(data)) is None:
         source = Source(data)
         return Labels(source, tuple(source.schema.names))
+    if engine.df.isStreaming:
+        raise QueryError(
+            "the other table is a stream, which has no last row; expected a DataFrame of a batch, or Arrow"
+        )
     from .spark.convert.types import collected
 
     schema = engine.schema([])

@@ -14,7 +14,7 @@ from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine
-from .lookbacks import Lookback
+from .lookbacks import Lookback, alone
 from .notebook import Described, of_events, picture_of
 from .query import EventColumns, Result, bound, require_names, results, windows_in
 from .relations import Relation, lasting, windowed
@@ -24,6 +24,7 @@ from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
 from .spark.options import Choices, StreamChoices
+from .stored import StoredPartials, history_of
 
 __all__ = ["Events", "Windowed"]
 
@@ -67,9 +68,7 @@ class Events(Described, EventColumns, Generic[Result]):
     def window(self, *windows: Spec | Lookback) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
         if any(isinstance(window, Lookback) for window in windows):
-            if len(windows) > 1:
-                raise QueryError("window() is given a lookback and other windows; expected it alone")
-            return self._looking_back(cast(Lookback, windows[0]))
+            return self._looking_back(alone(windows))
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
@@ -78,6 +77,12 @@ class Events(Described, EventColumns, Generic[Result]):
         return Windowed(self, specs)
 
     def _looking_back(self, lookback: Lookback) -> Windowed[Result]:
+        if lookback.every is None and is_stream(self):
+            of = "for each event" if lookback.at is None else "for the rows of at="
+            raise QueryError(
+                f"the lookback is {of}, and the events are a stream, whose windows are given as they close; expected "
+                "steps at which they end, such as ff.lookback('1 hour', every='1 minute')"
+            )
         windows = lookback.windows(self.by)
         self.check_durations([each for each in windows if each.of_durations])
         return Windowed(self, windows, lookback)
@@ -148,6 +153,7 @@ class Events(Described, EventColumns, Generic[Result]):
         history, until
             A DataFrame, or ``ff.events`` of one, of the events before the time ``until``, from which a new checkpoint
             starts; windows that end by then are not given. Events of either on the other side of it are left out.
+            Or ``ff.partials`` that have all outputs; ``until`` is then the bound of a stored frame.
         shards
             Into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state has
             partitions.
@@ -422,10 +428,17 @@ def _chosen(events: Events[Result], method: str, known: Any, choices: Any) -> Ev
                     f"{method}() is given {name!r}, which is not for streams only; expected .options({name}=)"
                 )
             raise QueryError(f"{method}() is given {name!r}; {nearest(name, known.__annotations__)}")
+    if isinstance(history := choices.get("history"), StoredPartials):
+        choices = {**choices, "history": history_of(history)}
     return replace(events, run_options=replace(events.run_options, **choices))
 
 
 def require_stream(events: Events[Any], found: str) -> None:
     """QueryError unless events are a stream."""
-    if not hasattr(events.engine, "still_open"):
+    if not is_stream(events):
         raise QueryError(f"{found}; expected a stream")
+
+
+def is_stream(events: Events[Any]) -> bool:
+    """Whether events are a stream."""
+    return hasattr(events.engine, "still_open")

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.partials`` prints the tables as Markdown; the report has them by ``python -m benchmarks.run
 --cases partials``. Events are Parquet files, one a day, in no order of keys. A warm day appends the events of one more
-day to the partials of all days before, then gives the windows that end with it: of all days, of 90, of 7; a count, a
-sum and a maximum of each key. The others read the events of all these days for the same rows. Results are compared
-first; each round is another day.
+day to the partials of all days before, rolls up longer frames that have ended, then gives the windows that end with the
+day: of all days, of 90, of 7; a count, a sum and a maximum of each key. The others read the events of all these days
+for the same rows. Results are compared first; each round is another day.
 
 DuckDB aggregates the events of each key between the starts of two windows, then puts these together; framefold looks
 back from the end of the day. Both were faster than one condition, or all sliding windows, a size.
@@ -36,6 +36,8 @@ DAY = 86_400_000_000
 FIRST = int(np.datetime64("2024-01-01", "us").astype(int))
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "spent": ff.Sum("x"), "top": ff.Max("x")}
 ROUNDS = 3
+ROLLUPS = ("5 days", "30 days")
+"""The longer frames beside the days."""
 
 Day = Callable[[int], pa.Table]
 """The rows of the windows that end with a day: the key, then each output for each size."""
@@ -132,6 +134,8 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
     def warm(day: int) -> pa.Table:
         file = str(lake.of(day))
         stored.append(ff.parquet(file) if spark is None else spark.read.parquet(file), run=str(day))
+        for each in ROLLUPS:
+            stored.roll_up(each)
         asked = stored.window(*windows).ending(end_of(day - 1).as_py(), end_of(day).as_py())
         return local(asked.aggregate())
 
@@ -213,7 +217,12 @@ def tables(size: Size = REPORTED, rounds: int = ROUNDS, folder: Path | None = No
         path = Path(place, "local")
         stored = lake.partials(path)
         cold = took(lambda: [stored.append(ff.parquet(str(lake.of(day))), run=str(day)) for day in range(size.days)])
-        sizes = [*at_rest(lake, path), "", f"The partials of all days were made in {cold.wall:.0f} s, a run each."]
+        longer = took(lambda: [stored.roll_up(each) for each in ROLLUPS])
+        sizes = [
+            *at_rest(lake, path), "",
+            f"The partials of all days were made in {cold.wall:.0f} s, a run each, and rolled up to frames of "
+            f"{' and of '.join(ROLLUPS)} in {longer.wall:.1f} s.",
+        ]  # fmt: skip
         shutil.copytree(path, on_spark := Path(place, "spark"))
         found = {f"Partials at rest: {size}": contest(lake, path, rounds), "Partials at rest, bytes": sizes}
         spark = local_session("partials")

@@ -19,8 +19,13 @@ from ..support.programs import WITH_SUPPORT
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OPTIONAL = ("laws", "cli", "plot", "sql", "delta")
-OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in OPTIONAL for each in EXTRAS[name]}
+OPTIONAL = ("laws", "cli", "plot", "sql", "delta", "observe")
+IMPORTED = {"opentelemetry-api": "opentelemetry", "prometheus-client": "prometheus_client"}
+"""The names that packages have in Python, where they are others than their own."""
+OF_EXTRAS = {
+    IMPORTED.get(package, package)
+    for package in (re.split("[>=<;]", each)[0] for name in OPTIONAL for each in EXTRAS[name])
+}
 
 WITHOUT = """
 import sys
@@ -56,7 +61,10 @@ def test_what_pip_installs() -> None:
         "cloudpickle",
         "tzdata",
     }
-    assert {"altair", "hypothesis", "rich", "typer", "plotext", "sqlglot", "deltalake"} == OF_EXTRAS
+    assert {
+        "altair", "hypothesis", "rich", "typer", "plotext", "sqlglot", "deltalake", "opentelemetry",
+        "prometheus_client",
+    } == OF_EXTRAS  # fmt: skip
     assert {each for name in OPTIONAL for each in EXTRAS[name]} <= set(EXTRAS["test"])
 
 

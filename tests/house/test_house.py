@@ -88,10 +88,12 @@ def test_everything_exported_exists_and_is_documented() -> None:
         "yarn",
         "minima",
         "lint",
+        "docs",
         "bench",
         "bench-quick",
         "bench-kernels",
         "wheels",
+        "release-files",
         "clean",
     ],
 )

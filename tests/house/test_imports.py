@@ -21,8 +21,8 @@ EXTRAS = {
     for name, packages in PROJECT["optional-dependencies"].items()
     if name not in ("test", "bench", "lint") and not name.startswith("peer")
     for each in packages
-} | {"IPython"}
-"""Packages that need not be installed. IPython is there where a notebook is."""
+} | {"IPython", "opentelemetry"}
+"""Packages that need not be installed. IPython is there where a notebook is; opentelemetry is opentelemetry-api."""
 
 LATE = {
     "api/__init__.py": "a name is imported when it is asked for",

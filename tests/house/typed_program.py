@@ -236,6 +236,10 @@ def local() -> pa.Table:
 
 def on_spark(df: DataFrame, spark: SparkSession) -> DataFrame:
     """Spark in, Spark out."""
+    spark.streams.addListener(ff.prometheus_listener())
+    spark.streams.addListener(ff.opentelemetry_listener())
+    settings: dict[str, str] = ff.spark_conf(streams=True, partitions=4)
+    spark.builder.config(map={**settings})
     query = ff.events(df, time="ts", by=["k"]).window(ff.sliding("1 hour", every="1 minute"))
     read = ff.events(ff.parquet("events", spark=spark), time="ts").window(ff.tumbling("1 day"))
     assert_type(read.aggregate(n=ff.Count()), "DataFrame")

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 import framefold as ff
 
-from .kills.sitecustomize import POINTS
+from .kills.sitecustomize import IN_DRIVER, IN_TASKS, POINTS
 
 PROGRAM = Path(__file__).parent / "kills" / "program.py"
 MINUTE = 60_000_000
@@ -95,6 +95,10 @@ class Killed:
 
     def points(self) -> list[tuple[str, str]]:
         """Who is killed, and where; chance goes round them."""
+        if self.sink.endswith("at rest"):
+            found = [("worker", point) for point in IN_TASKS]
+            found += [("all", point) for point in [*IN_TASKS, *IN_DRIVER, "reading is planned", "any time"]]
+            return [*found, ("all", "the micro-batch is committed")]
         found = [(who, point) for who in ("worker", "all") for point in POINTS]
         found += [("all", point) for point in FILES | FILES_AFTER if self.sink == "parquet" or "sink" not in point]
         if self.sink == "postgresql":

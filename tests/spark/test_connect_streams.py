@@ -27,7 +27,7 @@ from pathlib import Path
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from tests.support.sessions import PROVIDER, ROCKSDB, ensure_java
+from tests.support.sessions import ensure_java
 
 ensure_java()
 from pyspark.sql import SparkSession
@@ -37,7 +37,6 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 here = Path(sys.argv[1])
 spark = SparkSession.builder.remote(sys.argv[2]).getOrCreate()
 assert not hasattr(spark, "_jsparkSession")
-spark.conf.set("spark.sql.shuffle.partitions", 2)
 
 
 def stream():
@@ -81,10 +80,16 @@ outputs = {"n": ff.Count(), "s": ff.Sum("x")}
 try:
     windowed.aggregate(**outputs)
 except ff.EngineError as error:
-    assert "streams need the state store RocksDB; expected spark.conf.set(" in str(error), error
+    assert "the state store is Spark's own, and not RocksDB; " in str(error), error
+    assert "changelogCheckpointing.enabled is not true" in str(error), error
+    assert "spark.conf.set(name, value) for each of ff.spark_conf(streams=True" in str(error), error
 else:
     raise AssertionError
-spark.conf.set(PROVIDER, ROCKSDB)
+with warnings.catch_warnings():
+    warnings.simplefilter("error", UserWarning)
+    conf = ff.spark_conf(streams=True, partitions=2, running=True)
+    again = SparkSession.builder.remote(sys.argv[2]).config(map=conf).getOrCreate()
+assert again.session_id == spark.session_id
 try:
     ff.events(stream(), time="time").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
 except ff.QueryError as error:

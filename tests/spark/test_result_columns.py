@@ -160,5 +160,6 @@ def test_the_page_of_what_comes_after_the_result() -> None:
     blocks = BLOCK.findall((DOCS / "after-the-result.md").read_text())
     assert [run(block, namespace) for _, block in blocks] == [block.count("# ->") for _, block in blocks]
     assert sum(needed == "pyspark" for needed, _ in blocks) == 3
+    # The others are run by test_stream_page.py and test_spark_idioms.py.
     with_spark = [page.name for page in DOCS.glob("*.md") if "requires=pyspark" in page.read_text()]
-    assert sorted(with_spark) == ["after-the-result.md", "from-spark-flink-hazelcast.md"]  # test_spark_idioms.py
+    assert sorted(with_spark) == ["README.md", "after-the-result.md", "from-spark-flink-hazelcast.md"]

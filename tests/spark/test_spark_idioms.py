@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,6 @@ pytest.importorskip("google.protobuf")
 
 from ..support.idioms import made_up, namespace_of, pairs, plain, require_alike, value_of
 from ..support.pages import DOCS
-from ..support.sessions import PROVIDER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,10 +30,9 @@ def rows_of(found: DataFrame) -> list[list[Any]]:
 
 
 @pytest.fixture(scope="module")
-def given(spark_of_docs: SparkSession) -> Iterator[dict[str, Any]]:
+def given(spark_of_docs: SparkSession) -> dict[str, Any]:
     """The names that the page sets, for random trips."""
-    yield namespace_of(PAGE, made_up(1, rows=120))
-    spark_of_docs.conf.unset(PROVIDER)
+    return namespace_of(PAGE, made_up(1, rows=120))
 
 
 @pytest.mark.parametrize("title", IDIOMS)

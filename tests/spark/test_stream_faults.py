@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,23 +17,19 @@ from pyspark.errors import StreamingQueryException
 
 import framefold as ff
 
+from ..support.sessions import CHANGELOG
 from .killing import DELAY, MINUTE, WINDOWS, Killed, expected, once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+pytestmark = pytest.mark.usefixtures("rocksdb")
+
 BUSY = "Python worker failed to connect back"
 """What a machine says that is so busy that a worker does not start in the ten seconds that Spark gives it."""
 
 PATIENCE = 20
 SCHEMA = "time timestamp, key string, x double"
-
-
-@pytest.fixture(autouse=True)
-def no_changelog_is_left(spark: SparkSession, rocksdb: None) -> Iterator[None]:
-    yield
-    spark.conf.unset(CHANGELOG)
 
 
 class Stream:

@@ -1,8 +1,8 @@
-"""The page of streams does what it says, with a PostgreSQL where there is one."""
+"""The first page and that of streams do what they say, with a PostgreSQL where there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +12,6 @@ pytest.importorskip("google.protobuf")
 
 
 from ..support.pages import BLOCK, DOCS, run
-from ..support.sessions import PROVIDER
 from .postgres import server
 
 if TYPE_CHECKING:
@@ -22,19 +21,27 @@ BLOCKS = BLOCK.findall((DOCS / "streams.md").read_text())
 
 
 @pytest.fixture(scope="module")
-def namespace(spark_of_docs: SparkSession) -> Iterator[dict[str, Any]]:
+def namespace(spark_of_docs: SparkSession) -> dict[str, Any]:
     """What the blocks that need nothing else leave behind."""
     named: dict[str, Any] = {"__name__": "__main__"}
     blocks = [block for needed, block in BLOCKS if not needed]
     assert [run(block, named) for block in blocks] == [block.count("# ->") for block in blocks]
-    yield named
-    spark_of_docs.conf.unset(PROVIDER)
+    return named
 
 
 def test_every_block_is_run_by_a_test(namespace: dict[str, Any]) -> None:
     """That with Kafka in `tests/kafka`."""
     assert {needed for needed, _ in BLOCKS} == {"", "psycopg", "kafka"}
     assert {"result", "query"} <= set(namespace)
+
+
+def test_the_first_page_gives_the_same_in_each_tab(spark_of_docs: SparkSession) -> None:
+    named: dict[str, Any] = {"__name__": "__main__"}
+    blocks = BLOCK.findall((DOCS / "README.md").read_text())
+    assert [(needed, run(block, named)) for needed, block in blocks] == [("", 1), ("pyspark", 1), ("pyspark", 1)]
+    outcomes = re.findall(r"^# -> \[(.*)\]$", "".join(block for _, block in blocks), re.MULTILINE)
+    batch, stream = (outcome.split("), ") for outcome in outcomes)
+    assert [each.strip("()") for each in stream] == [each.strip("()") for each in batch[: len(stream)]]
 
 
 @pytest.mark.slow

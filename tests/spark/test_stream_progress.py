@@ -130,7 +130,7 @@ def test_a_warning_where_a_small_machine_has_many_partitions_of_state(
             with caplog.at_level(logging.WARNING, "framefold"):
                 source.query().aggregate(n=ff.Count())
             words = f"state has {partitions} partitions (spark.sql.shuffle.partitions), for 2 cores"
-            assert any(words in message and "partitions', 2)" in message for message in caplog.messages) == many
+            assert any(words in message for message in caplog.messages) == many
             assert (words in str(source.query().explain(n=ff.Count()))) == many
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)

@@ -22,7 +22,6 @@ from pyspark.errors import StreamingQueryException
 import framefold as ff
 
 from ..oracles.operations import Ledger
-from ..support.sessions import PROVIDER
 from ..support.spark_parts import labels, murmur3
 from ..support.stream_source import (
     MINUTE,
@@ -345,9 +344,6 @@ def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     assert source.query(trust_checkpoint=True).aggregate(n=Ledger("x")).isStreaming
     with pytest.raises(ff.QueryError, match="shards is 0, expected a whole number of at least 1"):
         source.query(shards=0)
-    spark.conf.unset(PROVIDER)
-    with pytest.raises(ff.EngineError, match=r"RocksDB; expected spark\.conf\.set"):
-        source.query().aggregate(n=ff.Count())
 
 
 def test_late_events_are_of_streams() -> None:

@@ -11,6 +11,8 @@ import pytest
 
 import framefold as ff
 
+from ..support.loops import needs_loops
+
 TABLE = pa.table({"t": [4, 1, 2], "k": ["a", "b", "a"], "x": [3, 1, 2]})
 AROUND = ff.around(time=(-2, 0))
 LABELS = ff.windows_from(pa.table({"k": ["a"], "from": [0], "to": [3]}), start="from", end="to", by="k")
@@ -27,6 +29,27 @@ def test_locally() -> None:
     assert said(TABLE, LABELS)["beside"] == "each row of the other table, in the order in which they are"
     events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5))
     assert events.explain(s=ff.Sum("x")) == events.explain_with_columns(s=ff.Sum("x"))
+
+
+@needs_loops
+def test_events_in_the_order_of_time_are_not_sorted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What is folded row by row; of files that are not read yet the order is not known."""
+    ordered = TABLE.sort_by("t")
+    by_row = "in this process, row by row: events are in the order of time"
+    assert said(ordered, ff.landmark())["accumulate, slide, finish"] == by_row
+    with caplog.at_level("INFO", "framefold"):
+        ff.events(ordered, time="t", by="k").window(ff.landmark()).with_columns(s=ff.Sum("x"))
+    assert by_row in caplog.text
+    for table, windows in ((TABLE, ff.landmark()), (ordered, AROUND)):
+        assert "accumulate, slide, finish" not in said(table, windows)
+        assert said(table, windows)["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    with_nulls = ordered.set_column(0, "t", pa.array([1, None, 4]))
+    events = ff.events(with_nulls, time="t", by="k", ties="x", null_time="drop").window(ff.last_rows(1))
+    assert dict(events.explain_with_columns(s=ff.Sum("x")).rows)["accumulate, slide, finish"] == by_row
+    pq.write_table(ordered, tmp_path / "events.parquet")
+    files = ff.parquet(tmp_path / "events.parquet")
+    for data in (files, ff.events(ordered, time="t", by="k").where("x > 0").engine.source):
+        assert "row by row if events are in" in said(data, ff.landmark())["accumulate, slide, finish"]
 
 
 def test_what_with_columns_refuses_it_refuses() -> None:

@@ -96,12 +96,8 @@ def test_on_spark(spark: Any, combine: str) -> None:
     assert rows(query.aggregate(**OUTPUTS).toArrow()) == brute(events(), 1024)
 
 
-def test_on_a_stream(spark: Any, tmp_path: Path) -> None:
+def test_on_a_stream(spark: Any, rocksdb: None, tmp_path: Path) -> None:
     """By what every kind has from the start: events are held back until the watermark has passed them."""
-    pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-    from ..support.sessions import PROVIDER, ROCKSDB
-
-    spark.conf.set(PROVIDER, ROCKSDB)
     table, folder = events().sort_by("time"), tmp_path / "in"
     folder.mkdir()
     for number in range(4):
