@@ -24,7 +24,7 @@ def parameters_of(operation: Any) -> dict[str, Any]:
     Attributes that begin with an underscore are no parameters; functions are, but what they do is not known.
 
     >>> import framefold as ff
-    >>> parameters_of(ff.TopN("x", 3)), parameters_of(ff.Filtered(ff.Quantile("x", 0.9), "up"))
+    >>> parameters_of(ff.TopN("x", 3)), parameters_of(ff.Filtered(ff.Variance("x", ddof=0), "up"))
     ({'n': 3}, {'predicate': 'up'})
     """
     found = {}

@@ -22,7 +22,8 @@ def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: fl
     chance = np.random.default_rng(seed)
     index = np.tile(np.arange(size), rows)
     values = chance.normal(away, 10, len(index)) * 10.0 ** chance.integers(-3, 3, len(index))
-    made = Deviations.of(ff.Frames(index, size, np.zeros(len(index), np.int64)), values)
+    of = Deviations.of(ff.Frames(index, size, np.zeros(len(index), np.int64)), values)
+    made = Deviations(**{name: column.copy() for name, column in of.fields().items()})  # zeros may be shared
     none = chance.random(size) < empty
     for column in made.fields().values():
         column[none] = 0
