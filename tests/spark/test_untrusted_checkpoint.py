@@ -43,6 +43,7 @@ class Counting(ff.PythonOperation):
     result = "int64"
     commutative = True  # or trials would say so of one query and not of the other, which then are not the same
     marker = ""
+    result_parameters = ("marker",)
 
     def create(self) -> Any:
         return None
