@@ -85,8 +85,13 @@ def keeps_items(bound: BoundAggregate) -> bool:
 
 
 def is_summed(bound: BoundAggregate) -> bool:
-    """Whether states are sums, so that those of windows are differences of running ones."""
+    """Whether states are sums, so that those of windows are differences of running ones.
+
+    With floats in one field at most: a running sum is one thread's, and whole keys are slid by all.
+    """
     kinds = bound.fields.items()
+    if sum(isinstance(kind, CompensatedField) for _, kind in kinds) > 1:
+        return False
     return bound.has_kernels and all(bound.ufuncs[key] is np.add and can_fold(np.add, kind) for key, kind in kinds)
 
 

@@ -280,7 +280,6 @@ def test_sums_have_the_bits_of_those_that_slide(windows: Any, row_by_row: list[b
     outputs: Any = {
         "sum": ff.Sum("f"),
         "mean": ff.Mean("f"),
-        "weighted": ff.WeightedAverage("f", "i"),
         "some": ff.Filtered(ff.Mean("f"), "b"),
     }
     if windows == ff.last_rows(7):
