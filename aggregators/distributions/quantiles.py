@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +55,7 @@ class Quantile(Multiset):
     """
 
     range_cost = "constant"
-    result_parameters = ("q", "several")
+    result_parameters: ClassVar[Collection[str]] = ("q", "several")
 
     def __init__(
         self, column: ColumnLike, q: float | Sequence[float], *, method: Literal["linear", "discrete"] = "linear"

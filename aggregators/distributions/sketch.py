@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +51,7 @@ class Sketch(AggregateOperation):
     """
 
     state = {"sketch": pa.large_binary()}
-    result_parameters = ("output",)
+    result_parameters: ClassVar[Collection[str]] = ("output",)
     commutative = True  # estimates of unions in another order are within the same bounds
 
     def __init__(self, column: ColumnLike, *, output: Output = "value", of_sketches: bool = False) -> None:
