@@ -133,7 +133,7 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
 
     def warm(day: int) -> pa.Table:
         file = str(lake.of(day))
-        stored.append(ff.parquet(file) if spark is None else spark.read.parquet(file), run=str(day))
+        stored.append(ff.parquet(file) if spark is None else ff.parquet(file, spark=spark), run=str(day))
         for each in ROLLUPS:
             stored.roll_up(each)
         asked = stored.window(*windows).ending(end_of(day - 1).as_py(), end_of(day).as_py())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
@@ -82,6 +82,11 @@ class DataFrameEngine:
             return explain(plan, "Spark", IN_WHOLE_KEYS)
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.df.sparkSession
+
     def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
         """What makes the partials of a query, and the decision for it."""
         decision = self._decide(job.plan, options)
@@ -152,7 +157,7 @@ class DataFrameEngine:
         return some if engine is self else some.drop(column(time))
 
     def _decide(self, plan: Plan, options: Options) -> Decision:
-        check_result(self.df.sparkSession, plan)
+        check_result(self.spark, plan)
         return decide(plan, options)
 
 

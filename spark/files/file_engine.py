@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
@@ -46,6 +46,10 @@ class FileEngine(DataFrameEngine):
     def df(self) -> DataFrame:  # type: ignore[override]  # made on first use
         """The files as a DataFrame."""
         return dataframe(self.scan)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.scan.spark
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
         self.scan.require_types(used)

@@ -56,8 +56,7 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
 
     With ``within`` they are instead of the frames between two ticks.
     """
-    df = engine.df
-    with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
+    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
         job = job_of(layout.plan).trusting()
         source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
         try:
@@ -76,8 +75,7 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
 
 def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:
     """The merged partials of events, on the driver."""
-    df = engine.df
-    with stopped_named(), reraise(df.sparkSession, lambda: df, layout.plan):
+    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
         source, decision = engine.partials(job_of(layout.plan).trusting(), Options(combine="driver"))
         try:
             found = driver.collected(source, decision)
