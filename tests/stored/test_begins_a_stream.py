@@ -90,7 +90,12 @@ def goes_on(case: Case, kind: str, path: Path) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_goes_on_as_from_the_events(kind: str, tmp_path: Path) -> None:
-    found = [goes_on(case, kind, tmp_path) for case in cases(kind, 4, first=500)]
+    """Of four cases, or as many more as it takes until one can begin with what is stored: the draws are hypothesis'."""
+    found: list[bool] = []
+    for case in cases(kind, 24, first=500):
+        found.append(goes_on(case, kind, tmp_path))
+        if len(found) >= 4 and (any(found) or kind not in OF_A_GRID):
+            break
     assert any(found) or kind not in OF_A_GRID
 
 
