@@ -123,6 +123,15 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"there are {listed}" + (", ..." if len(names) > 12 else "")
 
 
+def needed(who: str, package: str | None, extra: str) -> str:
+    """The sentence about a package of an extra that is not installed.
+
+    >>> needed("plot() needs", "altair", "plot")
+    "plot() needs altair; expected it installed: pip install 'framefold[plot]'"
+    """
+    return f"{who} {package}; expected it installed: pip install 'framefold[{extra}]'"
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it: its type where its text is long, as that of a table or a column is.
 

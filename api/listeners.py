@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .aggregators.errors import EngineError, QueryError
+from .aggregators.errors import EngineError, QueryError, needed
 from .stream_figures import DURATIONS, FIGURES, Figure, Instruments, Queries
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def prometheus_listener(registry: CollectorRegistry | None = None) -> StreamingQ
     try:
         import prometheus_client as client
     except ImportError as missing:
-        raise EngineError(needed("prometheus_listener", missing)) from None
+        raise EngineError(needed("prometheus_listener needs", missing.name, "observe")) from None
     if registry is not None and not isinstance(registry, client.CollectorRegistry):
         raise QueryError(f"registry is {registry!r}; expected a prometheus_client.CollectorRegistry, or None")
     listening = telling("prometheus_listener")
@@ -88,16 +88,11 @@ def opentelemetry_listener(meter: Meter | None = None) -> StreamingQueryListener
     try:
         from opentelemetry import metrics
     except ImportError as missing:
-        raise EngineError(needed("opentelemetry_listener", missing)) from None
+        raise EngineError(needed("opentelemetry_listener needs", missing.name, "observe")) from None
     if meter is not None and not isinstance(meter, metrics.Meter):
         raise QueryError(f"meter is {meter!r}; expected an opentelemetry.metrics.Meter, or None")
     listening = telling("opentelemetry_listener")
     return listening(OpenTelemetry(metrics.get_meter("framefold") if meter is None else meter))
-
-
-def needed(function: str, missing: ImportError, extra: str = "observe") -> str:
-    """The sentence about a package that is not installed."""
-    return f"{function} needs {missing.name}; expected it installed: pip install 'framefold[{extra}]'"
 
 
 def telling(function: str) -> Callable[[Instruments], StreamingQueryListener]:
@@ -105,7 +100,7 @@ def telling(function: str) -> Callable[[Instruments], StreamingQueryListener]:
     try:
         from pyspark.sql.streaming.listener import StreamingQueryListener
     except ImportError as missing:
-        raise EngineError(needed(function, missing, "spark")) from None
+        raise EngineError(needed(f"{function} needs", missing.name, "spark")) from None
 
     class Listener(StreamingQueryListener):
         """What Spark calls."""

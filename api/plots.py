@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .aggregators.errors import ColumnError, EngineError, QueryError, nearest, shown
+from .aggregators.errors import ColumnError, EngineError, QueryError, nearest, needed, shown
 from .aggregators.states.arrays import Ints
 from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
@@ -102,7 +102,7 @@ def plot(
     try:
         import altair
     except ImportError as error:
-        raise EngineError("plot() needs altair; expected it installed: pip install 'framefold[plot]'") from error
+        raise EngineError(needed("plot() needs", "altair", "plot")) from error
     one_of("kind", kind, tuple(MOST_KEYS))
     if isinstance(result, Described):
         raise QueryError("plot() is given a query; expected its result, that of .aggregate(...)")

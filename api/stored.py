@@ -468,15 +468,15 @@ class StoredPartials:
         warn_of_nulls(plan, nulls, count)
         return merge([Partials.none(plan), *found])
 
-    def _there(self, trusted: bool = True) -> tuple[Commit, Layout]:
-        """What is stored, to be read and, if it is trusted, written anew.
+    def _there(self, trusted: bool = True, commit: Commit | None = None) -> tuple[Commit, Layout]:
+        """What is stored, by now or as of a commit, to be read and, if it is trusted, written anew.
 
         Raises
         ------
         EngineError
             If nothing is, or what is there is of another query, or may not be read.
         """
-        commit = self.table.commits.latest()
+        commit = self.table.commits.latest() if commit is None else commit
         if not commit.number:
             raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
         layout = self._layout(commit.schema("schema"), commit)
@@ -593,7 +593,7 @@ class StoredWindows:
         last, known = self.of.table.commits.latest(), self.known.get(names)
         if known is not None and known[0] is last:
             return known
-        commit, layout = self.of._there(trusted=False)
+        commit, layout = self.of._there(trusted=False, commit=last)
         found = self.known[names] = (commit, layout, self._bound(layout, names))
         return found
 

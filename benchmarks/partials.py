@@ -133,7 +133,7 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
 
     def warm(day: int) -> pa.Table:
         file = str(lake.of(day))
-        stored.append(ff.parquet(file) if spark is None else ff.parquet(file, spark=spark), run=str(day))
+        stored.append(ff.parquet(file, spark=spark), run=str(day))
         for each in ROLLUPS:
             stored.roll_up(each)
         asked = stored.window(*windows).ending(end_of(day - 1).as_py(), end_of(day).as_py())
@@ -144,7 +144,7 @@ def ways(lake: Lake, path: Path, spark: Any = None) -> dict[str, Day]:
             {"k": np.arange(size.keys), "at": pa.array([end_of(day).as_py()] * size.keys, end_of(day).type)}
         )
         back = ff.lookback(*(f"{each} days" for each in size.sizes), at=labels)
-        files = ff.parquet(*lake.before(day)) if spark is None else ff.parquet(*lake.before(day), spark=spark)
+        files = ff.parquet(*lake.before(day), spark=spark)
         return local(ff.events(files, time="t", by="k").window(back).aggregate(**OUTPUTS))
 
     def in_duckdb(day: int) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from ..aggregators.errors import EngineError, QueryError, shown
+from ..aggregators.errors import EngineError, QueryError, needed, shown
 from ..aggregators.states.arrays import Ints
 from ..aggregators.sums.sums import Count
 from .columns.key_codes import key_codes
@@ -87,7 +87,7 @@ def picture(
     try:
         import drawsvg as svg
     except ImportError as error:
-        raise EngineError("pictures need drawsvg; expected it installed: pip install 'framefold[draw]'") from error
+        raise EngineError(needed("pictures need", "drawsvg", "draw")) from error
     if not len(table):
         raise QueryError("draw() is given 0 events; expected 1 or more")
     title = str(spec)

@@ -27,13 +27,17 @@ def parameters_of(operation: Any) -> dict[str, Any]:
     >>> parameters_of(ff.TopN("x", 3)), parameters_of(ff.Filtered(ff.Variance("x", ddof=0), "up"))
     ({'n': 3}, {'predicate': 'up'})
     """
-    found = {}
-    for name, value in sorted(vars(operation).items()):
-        if name == "columns" or name.startswith("_") or name in operation.result_parameters:
-            continue
-        if not isinstance(getattr(type(operation), name, None), cached_property):
-            found[name] = as_json(value)
-    return {name: each for name, each in found.items() if each not in (None, {}, [])}
+    left_out = {"columns", *operation.result_parameters}
+    found: dict[str, Any] = as_json(
+        {
+            name: value
+            for name, value in sorted(vars(operation).items())
+            if name not in left_out
+            and not name.startswith("_")
+            and not isinstance(getattr(type(operation), name, None), cached_property)
+        }
+    )
+    return found
 
 
 def as_json(value: Any) -> Any:

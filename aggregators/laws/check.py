@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..contract.operation import Operation
-from ..errors import ColumnError, EngineError, LawError, QueryError, SumOverflowError, nearest
+from ..errors import ColumnError, EngineError, LawError, QueryError, SumOverflowError, nearest, needed
 from ..states.views import viewless
 from .laws import Law, Laws, Rows
 
@@ -77,9 +77,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     try:
         import hypothesis  # noqa: F401  # an extra
     except ImportError as error:
-        raise EngineError(
-            "check_laws needs hypothesis; expected it installed: pip install 'framefold[laws]'"
-        ) from error
+        raise EngineError(needed("check_laws needs", "hypothesis", "laws")) from error
     laws = Laws(operation, _columns(operation, table))
     for law in laws.all():
         _try(laws, law, examples)

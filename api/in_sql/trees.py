@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..aggregators.errors import EngineError, QueryError, shown
+from ..aggregators.errors import EngineError, QueryError, needed, shown
 from ..runtime.expressions.text import dialect, parts
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
@@ -77,7 +77,7 @@ def parsed(query: str) -> Any:
         from sqlglot import exp, parse
         from sqlglot.errors import SqlglotError
     except ImportError as error:
-        raise EngineError("sql() needs sqlglot; expected it installed: pip install 'framefold[sql]'") from error
+        raise EngineError(needed("sql() needs", "sqlglot", "sql")) from error
     try:
         trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
     except (SqlglotError, RecursionError) as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...aggregators.errors import EngineError, QueryError, shown
+from ...aggregators.errors import EngineError, QueryError, needed, shown
 
 __all__ = ["Expr", "expr"]
 
@@ -142,7 +142,7 @@ def expr(text: str) -> Expr:
         from sqlglot import parse
         from sqlglot.errors import SqlglotError
     except ImportError as error:
-        raise EngineError("expr() needs sqlglot; expected it installed: pip install 'framefold[sql]'") from error
+        raise EngineError(needed("expr() needs", "sqlglot", "sql")) from error
     try:
         quoted = next((each for each in dialect()().tokenize(text) if text[each.start] == '"'), None)
         if quoted is not None:

@@ -401,6 +401,11 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, t
     }
 
 
+def changes(other: Mapping[str, tuple[Any, Any]]) -> str:
+    """What :func:`differing` gives, in words."""
+    return "; ".join(f"{name} {old!r} became {new!r}" for name, (old, new) in other.items())
+
+
 def with_key(plan: Plan, name: str) -> Plan:
     """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
     while name in plan.partials_schema.names or name in plan.result_schema.names:

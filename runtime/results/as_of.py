@@ -10,11 +10,9 @@ from ...aggregators.states.alike import numbers
 from ..accumulate.time_order import Keyed, codes_of_keys
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.plain import plain
-from ..plan.cells import Taken, values_of
 from ..plan.plan import Plan
 from ..tuning import MAX_SPARSE
-from .over_ranges import Column as Results
-from .row_by_row import AsOf, Keys, is_answered, results_of
+from .row_by_row import AsOf, Keys, cells_over, is_answered
 
 
 def is_as_of(plan: Plan) -> bool:
@@ -52,12 +50,6 @@ def results_as_of(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None
     own = codes_of_keys(events, plan.by, first, [key for _, key in kinds[0].anchor_keys])
     wanted = own.astype(np.int32)
     windows = [AsOf(keys, wanted, *each.anchor_ticks) for each in kinds if each.anchor_ticks is not None]
-    found: dict[Taken, Results] = {}
-    for name, bound in plan.outputs.items():
-        for number in plan.over[name]:
-            results = results_of(bound, [columns[column] for column in bound.columns], windows[number])
-            if results is None:
-                return None
-            found[Taken(name, number)] = results
-    cells = [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
+    if (cells := cells_over(plan, columns, windows)) is None:
+        return None
     return pa.Table.from_arrays([pa.array(numbers(len(wanted))), *cells], schema=plan.result_schema)

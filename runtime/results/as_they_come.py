@@ -10,11 +10,9 @@ from ..accumulate.time_order import Keyed
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.plain import plain
 from ..frames.windows import RowsBack, Windows
-from ..plan.cells import Taken, values_of
 from ..plan.plan import Plan
 from ..tuning import MAX_SPARSE
-from .over_ranges import Column as Results
-from .row_by_row import Around, Keys, Looking, Reaching, is_answered, results_of
+from .row_by_row import Around, Keys, Looking, Reaching, cells_over, is_answered
 
 
 def results_as_they_come(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None:
@@ -40,15 +38,8 @@ def results_as_they_come(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
     keys = Keys(np.concatenate(keyed.codes).astype(np.int32, copy=False), keyed.size, ticks(columns[plan.time]))
     windows = [looking(each, reach, keys) for each, reach in zip(plan.axis.windows, reaches, strict=True)]
-    found: dict[Taken, Results] = {}
-    for name, bound in plan.outputs.items():
-        for number in plan.over[name]:
-            results = results_of(bound, [columns[column] for column in bound.columns], windows[number])
-            if results is None:
-                return None
-            found[Taken(name, number)] = results
-    cells = [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
-    return pa.Table.from_arrays(cells, schema=plan.result_schema)
+    cells = cells_over(plan, columns, windows)
+    return None if cells is None else pa.Table.from_arrays(cells, schema=plan.result_schema)
 
 
 def goes_row_by_row(plan: Plan) -> bool:

@@ -7,7 +7,7 @@ those of windows that slide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol, cast
@@ -34,6 +34,8 @@ from ...aggregators.states.rows import take
 from ..columns.key_codes import span
 from ..columns.sorting import stable_order
 from ..frames.windows import RowsBack
+from ..plan.cells import Taken, values_of
+from ..plan.plan import Plan
 from ..sliding.prefix_sums import three_adders
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import all_true
@@ -445,6 +447,20 @@ def results_of(bound: BoundAggregate, inputs: Sequence[pa.Array], windows: Looki
     return None if rows is None else results_at(bound.finish(states), rows)
 
 
+def cells_over(
+    plan: Plan, columns: Mapping[str, pa.Array], windows: Sequence[Looking]
+) -> list[pa.Array | pa.ChunkedArray] | None:
+    """The columns of a plan's results over its kinds of windows; None where one of them cannot be looked up."""
+    found: dict[Taken, Results] = {}
+    for name, bound in plan.outputs.items():
+        for number in plan.over[name]:
+            results = results_of(bound, [columns[column] for column in bound.columns], windows[number])
+            if results is None:
+                return None
+            found[Taken(name, number)] = results
+    return [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
+
+
 def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded: bool) -> Column | None:
     """A field of the rows of each key so far; sums of floats are ``rounded`` to one; None where it has to slide."""
     if isinstance(column, Compensated):
@@ -490,9 +506,7 @@ def running_sums(values: Ints, keys: Keys) -> Ints:
 
 def sums_so_far(values: Ints, keys: Keys) -> Ints:
     """The sums of integers of each key so far, modulo 2**64."""
-    found = np.empty(len(values), np.int64)
-    loops.sums_so_far(np.ascontiguousarray(values), keys.codes, np.zeros(keys.size, np.int64), found)
-    return found
+    return running_sums(values, keys)[:-1]
 
 
 def results_at(column: Results, rows: Ints) -> Results:

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import QueryError
-from ...aggregators.states.arrays import Bools
-from ..columns.key_codes import key_codes
 from ..partials.partials import Partials
 from .commits import Commit, Run, StoredFile
 from .layout import START, Layout
-from .table import Table, run_of
+from .table import Table, is_of_keys, run_of
 from .upkeep import names
 
 
@@ -101,19 +99,10 @@ def forget(table: Table, layout: Layout, keys: pa.Table) -> list[str]:
     gone: list[str] = []
 
     def forgotten(before: Commit, written: list[StoredFile]) -> Commit:
-        files = table.rewritten(layout, before.files, lambda rows: ~of_keys(layout, rows, keys), written)
+        files = table.rewritten(layout, before.files, lambda rows: ~is_of_keys(rows, keys), written)
         gone[:] = [each.path for each in before.files if each not in files]
         gone.extend(each.path for each in before.rollups if not {*gone}.isdisjoint(each.of))
         return replace(before, files=tuple(files)) if gone else before
 
     table.change(layout, forgotten)
     return gone
-
-
-def of_keys(layout: Layout, rows: pa.Table, keys: pa.Table) -> Bools:
-    """Which rows have one of some keys."""
-    both = zip(layout.keys(rows), keys.columns, strict=True)
-    columns = [pa.concat_arrays([own, other.combine_chunks()]) for own, other in both]
-    codes = key_codes(columns, len(rows) + len(keys), ordered=False)[0]
-    found: Bools = np.isin(codes[: len(rows)], codes[len(rows) :])
-    return found

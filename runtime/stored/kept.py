@@ -57,7 +57,7 @@ class Kept:
         return {path for path, *_ in self._values}
 
     def only(self, paths: Collection[str]) -> None:
-        """Let go of what is of other files."""
+        """Drop what was made of other files."""
         with self._lock:
             for key in [each for each in self._values if each[0] not in paths]:
                 self._drop(key)

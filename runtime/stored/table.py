@@ -26,7 +26,7 @@ from ..columns.field_types import CATEGORIES
 from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
-from ..plan.plan import Plan, differing, fingerprint
+from ..plan.plan import Plan, changes, differing, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from ..streams.late_events import matched
@@ -140,7 +140,8 @@ class Table:
                 found.append(each)
                 continue
             left = rows.filter(pa.array(mask))
-            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, folder_of(each))]
+            folder = MARKS if each.marks else ""
+            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, folder)]
             written += new
             found += new
         return found
@@ -355,11 +356,6 @@ def with_rollups(
     return [*(each for each in files if each.path in there), *taken]
 
 
-def folder_of(file: StoredFile) -> str:
-    """Where files like one are, under the path of the table."""
-    return MARKS if file.marks else ""
-
-
 def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
     """What a run has brought, as of now."""
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
@@ -394,8 +390,13 @@ def of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
         rows = rows.filter(pc.is_in(rows.column(name), value_set=one_array(keys.column(name))))
     if not len(rows) or len(plain) == len(keys.column_names) == 1:
         return rows
+    return rows.filter(pa.array(is_of_keys(rows, keys)))
+
+
+def is_of_keys(rows: pa.Table, keys: pa.Table) -> Bools:
+    """Which rows have one of some keys."""
     pairs = [[one_array(of.column(name)) for of in (rows, keys)] for name in keys.column_names]
-    return rows.filter(pa.array(matched(pairs, *(np.zeros(len(of), np.int64) for of in (rows, keys)))))
+    return matched(pairs, *(np.zeros(len(of), np.int64) for of in (rows, keys)))
 
 
 def is_compared_by_arrow(kind: pa.DataType) -> bool:
@@ -474,6 +475,7 @@ def check_fits(commit: Commit, layout: Layout) -> None:
         return
     if other := differing(commit.about["query"], query_of(layout)):
         # The first ones say enough: states follow from windows and outputs.
-        first = [name for name in ("time", "by", "windows", "outputs") if name in other] or other
-        differs = "; ".join("{} {!r} became {!r}".format(name, *other[name]) for name in first)
-        raise EngineError(f"the stored partials are of another query: {differs}; expected the same, or another path")
+        first = {name: pair for name, pair in other.items() if name in ("time", "by", "windows", "outputs")} or other
+        raise EngineError(
+            f"the stored partials are of another query: {changes(first)}; expected the same, or another path"
+        )

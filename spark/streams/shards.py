@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...aggregators.errors import EngineError
-from ...runtime.plan.plan import differing
+from ...runtime.plan.plan import changes, differing
 from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
@@ -160,9 +160,8 @@ def check(record: dict[str, Any], fingerprint: dict[str, Any]) -> None:
             f"the checkpoint has state of version {record['version']}, and this framefold knows up to {VERSION}; "
             "expected the release that wrote it, or a later one"
         )
-    other = differing({name: record["query"].get(name) for name in fingerprint if name in record["query"]}, fingerprint)
-    if other:
-        differs = "; ".join(f"{name} {old!r} became {new!r}" for name, (old, new) in other.items())
+    there = {name: each for name, each in record["query"].items() if name in fingerprint}
+    if other := differing(there, fingerprint):
         raise EngineError(
-            f"the checkpoint is of another query: {differs}; expected the same query, or a new checkpoint"
+            f"the checkpoint is of another query: {changes(other)}; expected the same query, or a new checkpoint"
         )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", minversion="4.1")  # which streams need
 pytest.importorskip("google.protobuf")
-
 
 from ..support.pages import BLOCK, DOCS, run
 from .postgres import server

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+import pytest
+
 INNER = {
     # accumulate, merge, slide
     "trial of laws": "aggregators.laws.at_bind:broken_law",
@@ -84,3 +86,17 @@ def place_of(name: str) -> tuple[Any, str]:
 def inner(name: str) -> Any:
     """The inner function itself."""
     return getattr(*place_of(name))
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, name: str) -> list[bool]:
+    """Whether each call of a function from now on has given anything but None."""
+    found: list[bool] = []
+    answer = inner(name)
+
+    def watched(*given: Any) -> Any:
+        result = answer(*given)
+        found.append(result is not None)
+        return result
+
+    monkeypatch.setattr(*place_of(name), watched)
+    return found

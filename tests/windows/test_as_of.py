@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.inner import inner, place_of
+from tests.support.inner import answers
 from tests.support.loops import WAYS, by, needs_loops
 
 OUTPUTS: dict[str, tuple[Any, Any]] = {
@@ -53,16 +53,7 @@ def labels(rows: int, least: int, most: int, *, ascend: bool) -> pa.Table:
 @pytest.fixture
 def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each query that asked was answered so."""
-    asked: list[bool] = []
-    answer = inner("results as of labels")
-
-    def watched(*given: Any) -> Any:
-        found = answer(*given)
-        asked.append(found is not None)
-        return found
-
-    monkeypatch.setattr(*place_of("results as of labels"), watched)
-    return asked
+    return answers(monkeypatch, "results as of labels")
 
 
 @pytest.mark.parametrize("way", WAYS)

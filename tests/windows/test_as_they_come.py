@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.inner import inner, place_of
+from tests.support.inner import answers
 from tests.support.loops import WAYS, by, needs_loops
 
 SO_FAR = ff.landmark()
@@ -203,16 +203,7 @@ def test_deviations_as_defined(rows: int, way: str) -> None:
 @pytest.fixture
 def row_by_row(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each query was answered row by row."""
-    asked: list[bool] = []
-    answer = inner("results row by row")
-
-    def watched(*given: Any) -> Any:
-        found = answer(*given)
-        asked.append(found is not None)
-        return found
-
-    monkeypatch.setattr(*place_of("results row by row"), watched)
-    return asked
+    return answers(monkeypatch, "results row by row")
 
 
 def ask(table: pa.Table, windows: Any, **outputs: Any) -> pa.Table:
