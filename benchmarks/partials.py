@@ -35,7 +35,7 @@ from .report import table
 DAY = 86_400_000_000
 FIRST = int(np.datetime64("2024-01-01", "us").astype(int))
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "spent": ff.Sum("x"), "top": ff.Max("x")}
-ROUNDS = 3
+ROUNDS = 5
 ROLLUPS = ("5 days", "30 days")
 """The longer frames beside the days."""
 
