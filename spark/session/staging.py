@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -71,7 +71,7 @@ def task(
     return run
 
 
-def python_advice(spark: SparkSession) -> str:
+def python_advice(spark: SparkSession, packages: Sequence[str] = ("pyarrow", "numpy")) -> str:
     """The advice part of an error message: which setting names the workers' Python.
 
     A server of Connect takes the Python of its workers from its own environment only.
@@ -81,9 +81,19 @@ def python_advice(spark: SparkSession) -> str:
     else:
         where, when = "PYSPARK_PYTHON in the environment of the Spark Connect server", "it"
     return (
-        f"expected {where} to name a Python {HERE.rpartition('.')[0]} with pyarrow and numpy when {when} starts; "
+        f"expected {where} to name a Python {HERE.rpartition('.')[0]} with {in_words(packages)} when {when} starts; "
         f"this process runs {sys.executable} (Python {HERE})"
     )
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> in_words(["protobuf", "pyarrow", "numpy"]), in_words(["numpy"])
+    ('protobuf, pyarrow and numpy', 'numpy')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def importer(spark: SparkSession) -> Callable[[str], ModuleType]:

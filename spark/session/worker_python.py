@@ -9,14 +9,18 @@ import os
 import platform
 import re
 import sys
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from .staging import THE_WORKERS, python_advice
+from .staging import THE_WORKERS, in_words, python_advice
 
 _PACKAGES = ("pyarrow", "numpy")
+_MODULES = {"protobuf": "google.protobuf.descriptor"}
+_HAVING: WeakKeyDictionary[SparkSession, set[tuple[str | None, str]]] = WeakKeyDictionary()
+"""The packages that the workers of a session are known to have, each beside what names their Python."""
 _FROM_A_TASK = re.compile(rf"^\s*ImportError: ({THE_WORKERS} .*)$", re.MULTILINE)
 _MISSING = re.compile(r"^\s*(?:ModuleNotFoundError|(\S+)): No module named '?(pyarrow|numpy|pandas|pyspark)\b", re.M)
 _OTHER_VERSION = re.compile(r"Python in worker has different version:? \(?(\d+)(?:\.|, )(\d+)")
@@ -54,27 +58,58 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     return None
 
 
+def check_workers(spark: SparkSession, *packages: str) -> None:
+    """EngineError where the workers' Python lacks any of some packages; a session that has them is asked once."""
+    having, python = _HAVING.setdefault(spark, set()), os.environ.get("PYSPARK_PYTHON")
+    if all((python, name) in having for name in packages):
+        return
+    try:
+        executable, version, *lacking = _answer(spark, [*packages])
+    except Exception as error:
+        if (fault := trouble(spark, str(error))) is not None:
+            raise fault from error
+        return  # what else is wrong is not the Python's, and will be said where it happens
+    if lacking:
+        raise EngineError(
+            f"{THE_WORKERS} {executable} (Python {version}), which lacks {in_words(lacking)}; "
+            f"{python_advice(spark, packages)}"
+        )
+    having.update((python, name) for name in packages)
+
+
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
     if not executable and (answer := _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))):
         asked, version, *lacking = answer
         if package in lacking:  # workers may differ, and this may be another one
-            return f"{THE_WORKERS} {asked} (Python {version}), which lacks {' and '.join(lacking)}"
+            return f"{THE_WORKERS} {asked} (Python {version}), which lacks {in_words(lacking)}"
     return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
 
 
 def _asked(spark: SparkSession, packages: list[str]) -> list[str] | None:
+    """What a worker answers, see `_answer`; None where it cannot."""
+    try:
+        return _answer(spark, packages)
+    except Exception:  # the first failure is reported, not this one
+        return None
+
+
+def _answer(spark: SparkSession, packages: list[str]) -> list[str]:
     """The Python of a worker, its version, and what it lacks of some packages; a task without Arrow needs none."""
+    modules = {name: _MODULES.get(name, name) for name in packages}
 
     def probe(_: int) -> str:
         import importlib.util
 
-        absent = [name for name in packages if importlib.util.find_spec(name) is None]
+        def is_there(module: str) -> bool:
+            try:
+                return importlib.util.find_spec(module) is not None
+            except ImportError:  # of a package around it
+                return False
+
+        absent = [name for name, module in modules.items() if not is_there(module)]
         return "\n".join([sys.executable, platform.python_version(), *absent])
 
-    try:
-        row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
-    except Exception:  # the first failure is reported, not this one
-        return None
+    row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
     said: list[str] = row["said"].split("\n")
     return said
 

@@ -11,6 +11,7 @@ from pyspark.sql import GroupedData, SparkSession
 from ...aggregators.errors import EngineError
 from ..session.session import cores
 from ..session.settings import BATCH_BYTES, CHANGELOG, NO_LIMIT, PARTITIONS, PROVIDER
+from ..session.worker_python import check_workers
 
 PARTITIONS_A_CORE = 4
 """Of the state; of more a warning is given."""
@@ -31,6 +32,7 @@ def check_able(spark: SparkSession) -> None:
         mended.append(setting(spark))
     if found:
         raise EngineError(f"this session lacks what streams need: {'; '.join(found)}; expected {', '.join(mended)}")
+    check_workers(spark, "protobuf", "pyarrow", "numpy")
 
 
 def slow_settings(spark: SparkSession) -> list[str]:

@@ -198,6 +198,25 @@ def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path
 
 
 @pytest.mark.classic("the Python of its workers is that of the server")
+@pytest.mark.usefixtures("rocksdb")
+def test_workers_of_a_stream(spark: SparkSession, workers: Any, bare: Path) -> None:
+    """Said before it starts: else it ends with words of Spark's that name no package."""
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    asked = ff.events(stream, time="timestamp").window(ff.tumbling("1 minute"))
+    assert asked.aggregate(n=ff.Count()).isStreaming
+    workers(bare)
+    with pytest.raises(ff.EngineError) as error:
+        asked.aggregate(n=ff.Count())
+    wanted = WANTED.replace("with pyarrow and numpy", "with protobuf, pyarrow and numpy")
+    assert str(error.value) == (
+        f"the workers of Spark run {bare} (Python {VERSION}), which lacks protobuf, pyarrow and numpy; {wanted}"
+    )
+    workers(bare.parent / "nothing")
+    with pytest.raises(ff.EngineError, match="nothing, which cannot be run"):
+        asked.aggregate(n=ff.Count())
+
+
+@pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_with_no_python(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     workers(tmp_path / "python")
     found = f"{tmp_path / 'python'}, which cannot be run (No such file or directory)"
