@@ -66,6 +66,7 @@ def test_what_is_shown_is_what_is_printed(
     assert row["low"] < row["mean"] < row["high"]
 
 
+@pytest.mark.slow
 def test_the_page_of_the_command_line_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
     commands = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
@@ -79,6 +80,7 @@ def test_the_page_of_the_command_line_runs(tmp_path: Path) -> None:
     assert done.stdout.rstrip().endswith('"n": 20000}')
 
 
+@pytest.mark.slow
 def test_the_commands_of_every_day_again_run(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "every-day-again.md").read_text()
     (commands,) = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

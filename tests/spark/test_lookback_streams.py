@@ -160,6 +160,7 @@ FAR = pa.table({
 NONE = FAR.slice(0, 0)
 
 
+@pytest.mark.slow
 def test_as_defined_and_as_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(0, 2, 40, 1), table(2, 5, 40, 2), table(40, 41, 40, 3)]
     source = Source(spark, tmp_path).add(*tables)

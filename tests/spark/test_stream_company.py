@@ -50,6 +50,7 @@ def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
         assert len(mine)
 
 
+@pytest.mark.slow
 def test_one_result_twice_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
     """Spark shuffles for both once, and finds no watermark behind what it uses again, unless it is told not to."""
     source = Source(spark, tmp_path).add(*batches()[:2])
@@ -113,6 +114,7 @@ def test_where_a_window_can_be_over_before_its_result_it_is_no_time_for_spark(
     assert source.query(ff.session("1 minute")).aggregate(**COUNT).schema["window"].metadata["spark.watermarkDelayMs"]
 
 
+@pytest.mark.slow
 def test_times_before_1970_are_late_as_sparks_are(spark: SparkSession, tmp_path: Path) -> None:
     """From the first micro-batch on, but for those in a window that goes on into 1970; in a history they are not."""
     early, late = table(-120, -1, rows=50, seed=1), table(-40, 30, rows=50, seed=2)
