@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, Unpack, cast
 
+import numpy as np
 import pyarrow as pa
 
 from .aggregators.contract.operation import Operation
@@ -24,7 +26,7 @@ from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
 from .spark.options import Choices, StreamChoices
-from .stored import StoredPartials, history_of
+from .stored import StoredPartials, history_of, table_at
 
 __all__ = ["Events", "Windowed"]
 
@@ -389,6 +391,67 @@ class Windowed(Described, Generic[Result]):
         require_stream(self.events, "still_open() is asked for events that are no stream")
         engine, query = self._query(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
+
+    def export_state(
+        self, checkpoint: str | os.PathLike[str], into: str | os.PathLike[str], /, **outputs: Operation
+    ) -> None:
+        """Store the state of a stream that has ended, for :meth:`import_state` of a query that goes on from it.
+
+        ``checkpoint`` is the ``checkpointLocation`` of :meth:`aggregate` of the same outputs, and ``into`` a path or
+        address with no stored partials yet. The checkpoint stays as it is.
+
+        Raises
+        ------
+        QueryError
+            If the events are no stream, or the state is none of frames along the time line.
+        EngineError
+            If there is no checkpoint of this query, it runs, or its last micro-batch is not over.
+        """
+        require_stream(self.events, "export_state() is asked for events that are no stream")
+        engine, query = self._query(outputs)
+        cast(Any, engine).export_state(query, self.events.run_options, checkpoint, table_at(into))
+
+    def import_state(
+        self,
+        exported: str | os.PathLike[str],
+        checkpoint: str | os.PathLike[str],
+        /,
+        skip_incomplete: bool = False,
+        **outputs: Operation,
+    ) -> datetime.datetime:
+        """Make the checkpoint with which :meth:`aggregate` of the same outputs goes on where another query has stopped.
+
+        Windows that were closed are not given again; the others have the events of both. The steps and sizes of
+        windows may be others, where stored frames make up theirs, the shards, the partitions of the state, and the
+        outputs.
+
+        Parameters
+        ----------
+        exported
+            What :meth:`export_state` has stored. The checkpoint that it was of is still needed.
+        checkpoint
+            Where the new one is to be: a path of this machine where nothing is.
+        skip_incomplete
+            Whether windows are left out that begin before all their events are stored, as for new outputs.
+        **outputs
+            Those of the new query.
+
+        Returns
+        -------
+        The time up to which windows are closed: those that end later are the new query's.
+
+        Raises
+        ------
+        QueryError
+            If the events are no stream, or the query asks for something that is not stored.
+        EngineError
+            If nothing is, the other query runs or has gone on, or something is at the new place.
+        """
+        require_stream(self.events, "import_state() is asked for events that are no stream")
+        engine, query = self._query(outputs)
+        options, stored = self.events.run_options, table_at(exported)
+        tick = cast(Any, engine).import_state(query, options, stored, checkpoint, skip=skip_incomplete)
+        return cast(datetime.datetime, query.times.bounds(np.array([tick], np.int64))[0].as_py())
 
     def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
         """The query of :meth:`aggregate` bound to its events, and the engine of these."""

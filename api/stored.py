@@ -94,12 +94,10 @@ def partials(
     keys = (by,) if isinstance(by, str) else tuple(by)
     order = (ties,) if isinstance(ties, str) else tuple(ties)
     frames = tumbling_frames(frame) if isinstance(frame, Spec) else tumbling(frame)
-    if not isinstance(path, (str, os.PathLike)):
-        raise QueryError(f"the path is {shown(path)}; expected a string or a path")
     if format not in (None, *FORMATS):
         raise QueryError(f"format is {shown(format)}; expected 'parquet' or 'delta'")
     named, computed = outputs_of(outputs)
-    table = Table.at(os.fspath(path), format)
+    table = table_at(path, format)
     found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
     found.check()
     return found
@@ -616,6 +614,13 @@ class StoredWindows:
             beside=None if self.lookback is None else (),
         )
         return of._trusted(plan)
+
+
+def table_at(path: Any, format: str | None = None) -> Table:
+    """The table at a path; QueryError where it is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise QueryError(f"the path is {shown(path)}; expected a string or a path")
+    return Table.at(os.fspath(path), format)
 
 
 def history_of(stored: StoredPartials) -> AtRest:

@@ -81,13 +81,18 @@ class Layout:
         bound = bind(events, time=time, by=by, window=frame, outputs=outputs, ties=ties, null_time=null_time)
         if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
             raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour'")
-        inputs = {name: window_input(name) for name in KEPT}
-        keys = [bound.partials_schema.field(number) for number in range(len(by))]
-        states = partials_schema(keys, named_states(inputs, bound.outputs), until=False)
+        own = pa.schema([events.field(name) for name in bound.columns])
+        return cls.over(bound, own, KEPT, since)
+
+    @classmethod
+    def over(cls, plan: Plan, events: pa.Schema, inputs: Sequence[str], since: Mapping[str, int]) -> Layout:
+        """The layout of the partials of a plan, with some window inputs beside its outputs."""
+        kept, by = {name: window_input(name) for name in inputs}, plan.by
+        keys = [plan.partials_schema.field(number) for number in range(len(by))]
+        states = partials_schema(keys, named_states(kept, plan.outputs), until=False)
         if taken := sorted({*by} & {START, END, RUN, *states.names[len(by) :]} - {FRAME, BATCH_RANK}):
             raise QueryError(f"by= names {taken[0]!r}, the name of a column of stored partials; expected another")
-        own = pa.schema([events.field(name) for name in bound.columns])
-        return cls(replace(bound, window_inputs=inputs, partials_schema=states), own, since)
+        return cls(replace(plan, window_inputs=kept, partials_schema=states), events, since)
 
     @property
     def own(self) -> tuple[str, ...]:

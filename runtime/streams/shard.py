@@ -78,7 +78,7 @@ class Shard:
         self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
-        stored, changed = self._merged(self.store.pages()), set[int]()
+        stored, changed = self.stored(), set[int]()
         if self.held is not None and (events := self.held.released(watermark)) is not None:
             stored, changed = self._with_events(stored, events)
             self.released += 1
@@ -92,9 +92,13 @@ class Shard:
         self.due = None if self.held is None else self.held.due
         self._wake_for(left)
 
+    def stored(self) -> Partials:
+        """All partials that are stored, merged."""
+        return self._merged(self.store.pages())
+
     def early(self) -> Iterator[pa.Table]:
         """The results that open windows have by now."""
-        stored = self._merged(self.store.pages())
+        stored = self.stored()
         if self.held is not None and (events := self.held.all()) is not None:
             stored, _ = self._with_events(stored, events)
         yield from self._results(stored, self.watermark, NEVER)
@@ -116,7 +120,7 @@ class Shard:
         first = windows.window_ids(views_of(new)[0]).first
         if not (first <= windows.closed_by(self.watermark)).any():
             return
-        stored = self._merged(self.store.pages())
+        stored = self.stored()
         yield from results(stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
 
     def add(self, partials: Partials) -> Partials:
@@ -140,6 +144,21 @@ class Shard:
         self._write(after, touched)
         self._wake_for(after)
         return new.where(late)
+
+    def import_state(self, partials: Partials, watermark: int, gone: int) -> None:
+        """Store the partials of another query's shards, whose windows are closed up to a tick, and were given by it.
+
+        Parameters
+        ----------
+        partials
+            Of the keys of this shard, which has none yet.
+        watermark, gone
+            The ticks up to which windows are closed, and take no more events.
+        """
+        self.add(partials)
+        self.gone = max(self.gone, gone)
+        for _ in self.advance(watermark, silent=True):
+            pass
 
     def go_on_from(self, partials: Partials) -> None:
         """Store the partials of a history, where events are held back: all of these come later."""

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
 from ...runtime.streams.scope import holds
+from ...runtime.streams.shard import Shard
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
@@ -47,14 +48,20 @@ def still_open(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: 
     """
     place = readable(checkpoint)
     with unreadable_named(place):
-        operator = operator_of(spark, place, shards)
-        if operator is None:
-            raise EngineError(
-                f"the checkpoint {place!r} has no state that can be read: none of framefold's; expected the "
-                "checkpointLocation of this query, of which a micro-batch is over"
-            )
+        operator = known_operator(spark, place, shards)
         rows = state_of(spark, place, operator, with_events=holds(shards.job.plan))
     return stage(rows, give_open, shards, schema=shards.job.schema)
+
+
+def known_operator(spark: SparkSession, place: str, shards: Shards) -> Operator:
+    """The operator that holds a query's state in a checkpoint; EngineError where there is none."""
+    operator = operator_of(spark, place, shards)
+    if operator is None:
+        raise EngineError(
+            f"the checkpoint {place!r} has no state that can be read: none of framefold's; expected the "
+            "checkpointLocation of this query, of which a micro-batch is over"
+        )
+    return operator
 
 
 def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: Shards, mode: str) -> bool:
@@ -148,19 +155,22 @@ def operator_of(spark: SparkSession, place: str, shards: Shards) -> Operator | N
     return None
 
 
-def variable(spark: SparkSession, place: str, operator: Operator, name: str) -> DataFrame:
-    """A variable of the state of all shards."""
+def variable(spark: SparkSession, place: str, operator: Operator, name: str, batch: int | None = None) -> DataFrame:
+    """A variable of the state of all shards, as of a micro-batch, or of the last one that is over."""
     reader = spark.read.format("statestore").option("operatorId", operator.number)
+    reader = reader if batch is None else reader.option("batchId", batch)
     return reader.option("stateVarName", name).load(place)
 
 
-def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events: bool) -> DataFrame:
+def state_of(
+    spark: SparkSession, place: str, operator: Operator, *, with_events: bool, batch: int | None = None
+) -> DataFrame:
     """The state of all shards, each shard in one task: records, partials, and events that are held back."""
     shard, nothing = f.col("key.shard").alias("shard"), f.lit(0).cast("bigint").alias("block")
     book = f.col(f"value.{BOOK}").cast("binary").alias("ipc")
-    rows = variable(spark, place, operator, BOOK).select(shard, f.lit(BOOK).alias("part"), nothing, book)
+    rows = variable(spark, place, operator, BOOK, batch).select(shard, f.lit(BOOK).alias("part"), nothing, book)
     for name in (PARTIALS, EVENTS) if with_events else (PARTIALS,):
-        pages = variable(spark, place, operator, name)
+        pages = variable(spark, place, operator, name, batch)
         page, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
         rows = rows.union(pages.select(shard, f.lit(name), page, ipc))
     return rows.repartition("shard")
@@ -169,14 +179,19 @@ def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events
 def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The state of some shards to the results of their open windows."""
     schema = arrow_schema(shards.job.schema)
+    for shard in shards_in(shards, rows):
+        for found in shard.early():
+            yield from batches(cast_to(found, schema))
+
+
+def shards_in(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[Shard]:
+    """Some shards, for reading only."""
     table = pa.Table.from_batches([pa.RecordBatch.from_arrays(each.columns, names=NAMES) for each in rows] or EMPTY)
     for label in pc.unique(table.column("shard")).to_pylist():
         mine = table.filter(pc.equal(table.column("shard"), label))
         (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
         state = {name: ReadState(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
-        shard = restored(shards, SimpleNamespace(**state), read_record(shards, book))
-        for found in shard.early():
-            yield from batches(cast_to(found, schema))
+        yield restored(shards, SimpleNamespace(**state), read_record(shards, book))
 
 
 NAMES = ["shard", "part", "block", "ipc"]

@@ -13,12 +13,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, fingerprint, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.stored.before import AtRest
+from ...runtime.stored.exported import Exported, GoneOn, gone_on, why_not_stored
+from ...runtime.stored.table import Table
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.latest import why_not_latest
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -27,10 +29,15 @@ from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
+from ..session.errors import reraise
 from ..session.staging import stage
+from ..stored.stored_source import StoredRows
 from .checkpoint import check_fits, still_open
-from .history import begin_tick, first_state, without_history
+from .exporting import export_state
+from .history import begin_tick, first_state, imported_state, without_history
+from .importing import NewCheckpoint
 from .labels import labels
+from .logs import Logs
 from .needs import advice, check_able, partitions
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .progress import NAME, RESULTS, name_of_its_own, observed
@@ -63,9 +70,7 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         df = self._checked(plan, options)
-        found = with_time(self._schema(plan), df, plan, options)
-        schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
-        return self._slid(df, Job(counted(plan), schema), options, "Update" if marks(options) else "Append")
+        return self._slid(df, self._job(df, plan, options), options, mode_of(options))
 
     def latest(self, plan: Plan, options: Options) -> DataFrame:
         """The window that ends now, in one row for each key for which it has changed, by the clock of the cluster.
@@ -100,11 +105,77 @@ class StreamEngine(DataFrameEngine):
 
     def still_open(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str]) -> DataFrame:
         """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
-        df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
-        job = Job(counted(plan), self._schema(plan))
-        shards = self._shards(df, job, plain)
-        query = {name: each for name, each in shards.fingerprint.items() if name != "shards"}  # all of them are read
-        return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
+        return still_open(self.df.sparkSession, checkpoint, self._all_shards(plan, options))
+
+    def export_state(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str], into: Table) -> None:
+        """Store the state in the checkpoint of a query that `run` has made.
+
+        Raises
+        ------
+        QueryError
+            If it has none that can be stored.
+        EngineError
+            If there is no checkpoint of this query, which has ended, or something else is stored there.
+        """
+        shards = self._all_shards(plan, options)
+        require_stored(plan)
+        with reraise(self.df.sparkSession, lambda: self.df, plan):
+            export_state(self.df.sparkSession, checkpoint, shards, into)
+
+    def import_state(
+        self, plan: Plan, options: Options, stored: Table, checkpoint: str | os.PathLike[str], *, skip: bool
+    ) -> int:
+        """Make a checkpoint for the query that `run` makes, with which it goes on where another one has stopped.
+
+        Parameters
+        ----------
+        stored
+            What `export_state` has stored.
+        checkpoint
+            Where it is to be.
+        skip
+            Whether windows are left out for which not all events are stored.
+
+        Returns
+        -------
+        The tick up to which windows are closed.
+
+        Raises
+        ------
+        QueryError
+            If the query asks for something that is not stored.
+        EngineError
+            If nothing is, the other query has gone on since, or something is at the new place.
+        """
+        df, spark = self._checked(plan, options), self.df.sparkSession
+        require_stored(plan)
+        new, commit = NewCheckpoint(checkpoint), stored.commits.latest()
+        said = Exported.of(commit, stored.commits.path)
+        if (until := begin_tick(plan, options)) != said.query.get("until"):
+            word = "none" if until is None else plan.times.word(until)
+            raise QueryError(
+                f"until= is {word}, and was another one in the query whose state was exported; expected the same "
+                ".stream(history=, until=)"
+            )
+        old = Logs.at(said.checkpoint)
+        if (last := old.last(spark)) != said.batch:
+            raise EngineError(
+                f"the query of the checkpoint {said.checkpoint!r} has gone on to the micro-batch {last}, and its state "
+                f"was exported as of {said.batch}; expected .export_state(...) anew, to another path"
+            )
+        job = self._job(df, plan, options)
+        lateness = ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0
+        found = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
+        fields = [df.schema[spelt(name, df.columns)] for name in plan.columns]
+        watermark = spelt(plan.time, df.columns), delay_of(df, plan) or 0
+        mode = mode_of(options)
+
+        def query(events: DataFrame) -> DataFrame:
+            return StreamEngine(events)._slid(events, job, options, mode, imported=found)
+
+        with reraise(spark, lambda: self.df, plan):
+            new.make(spark, query, fields, watermark, mode, old, said.batch)
+        return found.watermark
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         if plan.axis.beside in ("event", "label"):
@@ -137,7 +208,29 @@ class StreamEngine(DataFrameEngine):
     def with_columns(self, expressions: Mapping[str, Any]) -> StreamEngine:
         return StreamEngine(super().with_columns(expressions).df)
 
-    def _slid(self, df: DataFrame, job: Job, options: Options, mode: str, *, latest: bool = False) -> DataFrame:
+    def _all_shards(self, plan: Plan, options: Options) -> Shards:
+        """What is needed of shards to read all that a checkpoint has, however many they are."""
+        df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
+        shards = self._shards(df, Job(counted(plan), self._schema(plan)), plain)
+        query = {name: each for name, each in shards.fingerprint.items() if name != "shards"}
+        return replace(shards, fingerprint=query)
+
+    def _job(self, df: DataFrame, plan: Plan, options: Options) -> Job:
+        """What tasks need of a query whose windows a watermark closes."""
+        found = with_time(self._schema(plan), df, plan, options)
+        schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
+        return Job(counted(plan), schema)
+
+    def _slid(
+        self,
+        df: DataFrame,
+        job: Job,
+        options: Options,
+        mode: str,
+        *,
+        latest: bool = False,
+        imported: GoneOn | None = None,
+    ) -> DataFrame:
         """The results that the shards of a stream give."""
         plan = job.plan
         if LOGGER.isEnabledFor(logging.INFO):
@@ -145,10 +238,14 @@ class StreamEngine(DataFrameEngine):
         if (slower := advice(df.sparkSession)) is not None:
             LOGGER.warning("a stream that takes longer than it need: %s", slower)
         shards = self._shards(df, job, options, latest=latest)
-        begun = options.checkpoint is not None and check_fits(df.sparkSession, options.checkpoint, shards, mode)
         pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
         packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
-        first = first_state(df, shards, dealt, options, begun=begun)
+        if imported is None:
+            begun = options.checkpoint is not None and check_fits(df.sparkSession, options.checkpoint, shards, mode)
+            first = first_state(df, shards, dealt, options, begun=begun)
+        else:
+            shards = replace(shards, imported=(imported.watermark, imported.gone))
+            first = imported_state(df.sparkSession, rows_of(imported, plan), job, dealt)
         processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -246,6 +343,25 @@ class StreamEngine(DataFrameEngine):
 def marks(options: Options) -> tuple[str, ...]:
     """Extra columns (provisional, revision) when a window may be emitted more than once."""
     return PROVISIONAL[: options.early is not None] + REVISION[: options.late == "update"]
+
+
+def mode_of(options: Options) -> str:
+    """The output mode."""
+    return "Update" if marks(options) else "Append"
+
+
+def rows_of(imported: GoneOn, plan: Plan) -> StoredRows:
+    """The rows from which a query goes on."""
+    return StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
+
+
+def require_stored(plan: Plan) -> None:
+    """QueryError where the state of a query is none that can be stored for another one."""
+    if (reason := why_not_stored(plan)) is not None:
+        raise QueryError(
+            f"the state of this query cannot go on in another one: {reason}; expected a new query, with "
+            ".stream(history=, until=) for the events so far"
+        )
 
 
 def delay_of(df: DataFrame, plan: Plan) -> int | None:

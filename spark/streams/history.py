@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
@@ -16,6 +16,7 @@ from ...runtime.stored.before import AtRest
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
+from ..engine.tasks import Job
 from ..options import Options
 from ..session.staging import stage
 from ..stored.stored_source import StoredRows
@@ -69,6 +70,16 @@ def first_state(
         packets = stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS)
     else:
         return None
+    return one_row_each(packets)
+
+
+def imported_state(spark: SparkSession, rows: StoredRows, job: Job, labels: tuple[int, ...]) -> GroupedData:
+    """The packets of another query's state, which is stored, in one row for each shard."""
+    return one_row_each(stage(rows.numbers(spark), pack_stored, rows, job.trusting(), labels, schema=PACKETS))
+
+
+def one_row_each(packets: DataFrame) -> GroupedData:
+    """Packets in one row for each shard, in their order."""
     in_order = f.sort_array(f.collect_list(f.struct("place", "ipc")))
     return packets.groupBy("shard").agg(in_order.getField("ipc").alias("packets")).groupBy("shard")
 

@@ -53,6 +53,9 @@ class Shards:
         The tick before which events are the history's, and up to which no windows are given; None: there is no history.
     at_rest
         Whether the history has partials, and not events.
+    imported
+        Up to which ticks windows are closed, and take no more events, in the state of another query that is the first
+        state; None: there is none.
     latest
         Whether the window is given that ends now by the clock, and not those that the watermark closes.
     """
@@ -67,6 +70,7 @@ class Shards:
     drop_partial: bool = False
     begin: int | None = None
     at_rest: bool = False
+    imported: tuple[int, int] | None = None
     latest: bool = False
 
     @property

@@ -123,9 +123,12 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     """The first state of a shard: the packets of a history, of which no window is given that has closed in it."""
     shards: Shards = opened(payload)
     book = written(shards, of)
-    shard = restored(shards, of, book, FIRST)
+    shard, new = restored(shards, of, book, FIRST), joined(packets)
+    if shards.imported is not None:
+        shard.import_state(Partials.none(shard.plan) if new is None else Partials(shard.plan, new), *shards.imported)
+        return keep(of, book | {"changed": True}, shard, None)
     assert shards.begin is not None
-    if (new := joined(packets)) is None:
+    if new is None:
         pass
     elif shard.held is None:
         shard.add(Partials(shard.plan, new))
