@@ -13,7 +13,7 @@ from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..frames.numbered import NumberedWindows
 from ..partials.partials import Partials
-from ..plan.plan import FRAME, PARAMETERS, Plan, fingerprint
+from ..plan.plan import PARAMETERS, Plan, fingerprint
 from ..streams.scope import holds
 from .asked import view_of
 from .commits import Commit, StoredFile
@@ -107,10 +107,10 @@ def layout_of(plan: Plan, since: Mapping[str, int] | None = None) -> Layout:
 
 def stored_rows(layout: Layout, partials: Partials, run: str) -> pa.Table:
     """The merged partials of a shard as rows."""
-    starts, ends = bounds = bounds_of(partials)
+    bounds = bounds_of(partials)
     (first,) = layout.plan.state_columns[layout.plan.input_state("first")]["tick"]
     table = partials.table.drop_columns([first]) if first in partials.table.column_names else partials.table
-    return layout.rows(Partials(layout.plan, table.append_column(first, pa.array(starts))), run, bounds)
+    return layout.rows(Partials(layout.plan, table.append_column(first, pa.array(bounds[0]))), run, bounds)
 
 
 def bounds_of(partials: Partials) -> tuple[Ints, Ints]:

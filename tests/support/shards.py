@@ -10,7 +10,17 @@ from itertools import pairwise
 import pyarrow as pa
 
 import framefold as ff
-from framefold.runtime.plan.plan import trusting
+from framefold.runtime.plan.plan import fingerprint, trusting
+from framefold.runtime.stored.exported import (
+    Exported,
+    exported,
+    gone_on,
+    layout_of,
+    store,
+    stored_rows,
+    why_not_stored,
+)
+from framefold.runtime.stored.table import Table
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.latest import LatestShard as LatestShard
@@ -129,6 +139,38 @@ class Stream:
                     shard.add(Partials(plan, own))
             assert not [*shard.advance(tick, silent=True)]
             shard_state.keep(shard)
+
+    def export(self, path: str, watermark: int) -> None:
+        """Store the state as of a micro-batch with a watermark."""
+        shards = [stored.opened(self) for stored in self.stored]
+        for shard in shards:
+            assert not [*shard.advance(watermark)], "it was called where anything closes"
+        table, layout = Table.at(path), layout_of(self.plan)
+        written = [
+            each
+            for shard in shards
+            for each in table.write_rows(layout, stored_rows(layout, shard.stored(), "r"), ("r",))
+        ]
+        gone = max(shard.gone for shard in shards)
+        said = exported(self.plan, "checkpoint", 0, watermark, gone, fingerprint(self.plan))
+        store(table, layout, said, "r", written)
+
+    def go_on(self, path: str, *, skip: bool = False) -> int:
+        """Begin with the stored state of another stream; the watermark up to which windows are closed."""
+        if (reason := why_not_stored(self.plan)) is not None:
+            raise ff.QueryError(reason)
+        table = Table.at(path)
+        commit = table.commits.latest()
+        found = gone_on(table, Exported.of(commit, path), commit, self.plan, self.late_ones["lateness"], skip=skip)
+        partials = table.partials(found.layout, found.files, self.plan)
+        keys = [one_array(column) for column in partials.table.select(range(len(self.plan.by))).columns]
+        dealt = shard_numbers(keys, len(partials), len(self.stored))
+        for number, stored in enumerate(self.stored):
+            shard = stored.opened(self)
+            own = partials.table.filter(pa.array(dealt == number))
+            shard.import_state(Partials(self.plan, own), found.watermark, found.gone)
+            stored.keep(shard)
+        return found.watermark
 
     def batch(self, watermark: int, portions: Sequence[pa.Table] = ()) -> Iterator[pa.Table]:
         """The results at a watermark: of the windows that it closes, then of those that events change after it.
