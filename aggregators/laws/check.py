@@ -75,7 +75,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     if not isinstance(operation, Operation):
         raise QueryError(f"check_laws is given {operation!r}; expected an aggregate operation")
     try:
-        import hypothesis  # an extra
+        import hypothesis  # noqa: F401  # an extra
     except ImportError as error:
         raise EngineError(needed("check_laws needs", "hypothesis", "laws")) from error
     laws = Laws(operation, _columns(operation, table))

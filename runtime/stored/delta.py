@@ -127,7 +127,7 @@ class DeltaCommits(Commits):
         try:
             from deltalake import DeltaTable
             from deltalake.exceptions import DeltaError, TableNotFoundError
-            from deltalake.transaction import RemoveAction
+            from deltalake.transaction import RemoveAction  # noqa: F401 - earlier ones have none
         except ImportError as error:
             raise EngineError(
                 "partials in Delta Lake need deltalake, 1.6.6 or later; expected it installed: "

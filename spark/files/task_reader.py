@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
-from ...runtime.expressions import functions  # a condition may call them
+from ...runtime.expressions import functions  # noqa: F401  # a condition may call them
 from ...runtime.sources.formats import READERS, conformed
 from ..convert.partials_codec import batches
 from ..engine import tasks
