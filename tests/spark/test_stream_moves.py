@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("pyspark", minversion="4.1")  # which streams need
@@ -13,29 +17,200 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from ..support.stream_source import OUTPUTS, PARTITIONS, Source, every_row, expected, late_events, rows, table
+from ..support.stream_source import (
+    MINUTE,
+    OUTPUTS,
+    PARTITIONS,
+    Source,
+    every_row,
+    expected,
+    late_events,
+    rows,
+    table,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
-FEWER: dict[str, Any] = {name: OUTPUTS[name] for name in ("s", "n")}
+COARSER = ff.sliding("20 minutes", every="10 minutes")
+
+
+def ended(windows: pa.Table, after: int) -> pa.Table:
+    """The windows that end after a time."""
+    return windows.filter(pc.greater(pc.struct_field(windows["window"], "end").cast("int64"), after))
+
+
+def last_end(time: pa.Table, windows_every: int, size: int) -> Any:
+    """The end of the last window that each time is in."""
+    return time["time"].cast("int64").to_numpy() // windows_every * windows_every + size
+
+
+def go_on(source: Source, result: DataFrame, checkpoint: str, into: str = "out") -> StreamingQuery:
+    """A query to the end of its input."""
+    writer = result.writeStream.format("parquet").option("path", str(source.folder / into))
+    writer = writer.option("checkpointLocation", str(source.folder / checkpoint))
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(300)
+    return query
 
 
 def test_other_shards_and_steps_go_on_where_the_query_has_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    """Into the same sink, with another number of partitions; late events come before and after, and are the same."""
-    tables = [table(0, 38), table(30, 68, seed=1), table(20, 98, seed=2), table(60, 140, seed=3)]
+    """Into the same sink, whose micro-batches are numbered on; events that are late for the old query are so still."""
+    tables = [table(0, 38), table(30, 68, seed=1), table(20, 98, seed=2)]
     source = Source(spark, tmp_path).add(*tables[:2])
     old = source.query(shards=3)
     first = source.start(old.aggregate(**OUTPUTS))
     assert first.awaitTermination(300)
+    before = rows(source.found())
+    assert before == rows(expected(ff.sliding("20 minutes", every="5 minutes"), tables[:2]))
     old.export_state(tmp_path / "out-checkpoint", tmp_path / "state", **OUTPUTS)
-    before = spark.conf.get(PARTITIONS)
+    source.add(tables[2])
+    partitions = spark.conf.get(PARTITIONS)
     try:
         spark.conf.set(PARTITIONS, "3")
-        new = source.query(ff.sliding("20 minutes", every="10 minutes"), shards=5)
-        closed = new.import_state(tmp_path / "state", tmp_path / "new-checkpoint", **OUTPUTS)
+        new = source.query(COARSER, shards=5)
+        closed = new.import_state(tmp_path / "state", tmp_path / "new", **OUTPUTS)
     finally:
-        spark.conf.set(PARTITIONS, str(before))
-    assert closed.timestamp() > 0
+        spark.conf.set(PARTITIONS, str(partitions))
+    watermark = max(pc.max(each["time"]).value for each in tables[:2]) // 1000 * 1000 - 10 * MINUTE
+    assert closed.timestamp() * 1_000_000 == watermark
+    assert not [*tmp_path.glob(".new*")]
+    try:
+        spark.conf.set(PARTITIONS, "3")
+        query = go_on(source, new.aggregate(**OUTPUTS), "new")
+    finally:
+        spark.conf.set(PARTITIONS, str(partitions))
+    after = rows(source.found()) - before
+    assert after == rows(ended(expected(COARSER, tables), watermark))
+    assert sum(after.values()) > 10
+    assert late_events(query) == int((last_end(tables[2], 10 * MINUTE, 20 * MINUTE) <= watermark).sum()) > 0
+    assert query.recentProgress[0]["batchId"] == first.recentProgress[-1]["batchId"] + 1
+
+
+@pytest.mark.slow
+def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
+    """Fewer over shorter windows; more, and longer ones, from a time on; several kinds of windows at once."""
+    tables = [table(0, 38), table(30, 68, seed=1), table(60, 160, seed=2)]
+    source = Source(spark, tmp_path).add(*tables[:2])
+    kinds = ff.sliding("20 minutes", every="5 minutes"), ff.cumulating("30 minutes", every="10 minutes")
+    some = {name: OUTPUTS[name] for name in ("n", "m")}
+    old = source.query(kinds, shards=3)
+    go_on(source, old.aggregate(**some), "old")
+    old.export_state(tmp_path / "old", tmp_path / "state", **some)
+    source.add(tables[2])
+    watermark = pc.max(tables[1]["time"]).value // 1000 * 1000 - 10 * MINUTE
+    fewer, more = (
+        source.query((ff.tumbling("10 minutes"), kinds[1])),
+        source.query(ff.sliding("1 hour", every="10 minutes")),
+    )
+    both = some | {"top": ff.Max("x")}
+    fewer.import_state(tmp_path / "state", tmp_path / "fewer", n=some["n"])
+    with pytest.raises(ff.QueryError, match=r"reach back to .*, and 'top', a new output, has events from .* on only"):
+        more.import_state(tmp_path / "state", tmp_path / "more", **both)
+    closed = more.import_state(tmp_path / "state", tmp_path / "more", skip_incomplete=True, **both)
+    assert closed.timestamp() == (70 + 50) * 60
+    go_on(source, fewer.aggregate(n=some["n"]), "fewer", "fewer")
+    go_on(source, more.aggregate(**both), "more", "more")
+    events = ff.events(pa.concat_tables(tables), time="time", by="key")
+    until = pc.max(tables[2]["time"]).value // 1000 * 1000 - 10 * MINUTE
+    for name, query, begin, outputs in [
+        ("fewer", events.window(ff.tumbling("10 minutes"), kinds[1]), watermark, {"n": some["n"]}),
+        ("more", events.window(ff.sliding("1 hour", every="10 minutes")), closed.timestamp() * 1_000_000, both),
+    ]:
+        found, whole = pq.read_table(tmp_path / name), query.aggregate(**outputs)
+        right = ended(whole, begin)
+        right = right.filter(pc.less_equal(pc.struct_field(right["window"], "end").cast("int64"), until))
+        assert every_row(found.select(right.column_names)) == every_row(right), name
+        assert len(found) > 4
+
+
+@pytest.mark.slow
+def test_what_stays_where_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    """Checkpoints that are none, run, are not whole or have gone on; places that are taken; other queries."""
+    source = Source(spark, tmp_path).add(table(0, 38))
+    query, count = source.query(shards=2), {"n": ff.Count()}
+    old, state, new = tmp_path / "old", tmp_path / "state", tmp_path / "new"
+    running = query.aggregate(**count).writeStream.format("noop").option("checkpointLocation", str(old)).start()
+    try:
+        running.processAllAvailable()
+        with pytest.raises(
+            ff.EngineError, match=r"^the query of the checkpoint '.*old' runs; expected it to be stopped"
+        ):
+            query.export_state(old, state, **count)
+    finally:
+        running.stop()
+    for outputs, windows, said in [
+        ({"n": ff.Count("x")}, None, r"^the checkpoint is of another query: outputs"),
+        (count, ff.session("1 minute"), r"cannot go on in another one: .* have no frames with bounds of their own; "),
+    ]:
+        with pytest.raises((ff.EngineError, ff.QueryError), match=said):
+            (query if windows is None else source.query(windows)).export_state(old, state, **outputs)
+    last = max(int(each.name) for each in (old / "commits").iterdir() if each.name.isdigit())
+    begun = tmp_path / "begun"
+    shutil.copytree(old, begun)
+    shutil.copy(begun / "offsets" / str(last), begun / "offsets" / str(last + 1))
+    with pytest.raises(ff.EngineError, match=r"micro-batch \d+ of .* has begun and is not over, .* started once more"):
+        query.export_state(begun, state, **count)
+    another = tmp_path / "another"
+    shutil.copytree(old, another)
+    change_id(another)
+    for _ in range(2):
+        query.export_state(old, state, **count)  # once more is nothing
+    with pytest.raises(ff.EngineError, match=r"there are stored partials in '.*state' already; expected a path where"):
+        query.export_state(another, state, **count)
+    with pytest.raises(ff.EngineError, match=r"the stored partials are of another query: .*"):
+        ff.partials(state, time="time", by="key", frame="5 minutes", n=ff.Count())
+    new.mkdir()
+    with pytest.raises(ff.EngineError, match=r"^there is a checkpoint '.*new' already; expected a path where nothing"):
+        query.import_state(state, new, **count)
+    new.rmdir()
+    whole = ff.events(source.plain.withWatermark("time", "10 minutes"), time="time").window(COARSER)
+    with pytest.raises(ff.QueryError, match=r"^the exported state is of another query: by .* became .*; expected the"):
+        whole.import_state(state, new, **count)
+    began = source.query(history=spark.createDataFrame(table(0, 5)), until="1970-01-01T00:05Z")
+    with pytest.raises(
+        ff.QueryError, match=r"^until= is .*, and was another one in the query whose state was exported"
+    ):
+        began.import_state(state, new, **count)
+    assert not new.exists()
+    go_on(source.add(table(30, 68, seed=1)), query.aggregate(**count), "old")
+    with pytest.raises(
+        ff.EngineError, match=r"has gone on to the micro-batch \d+, and its state was exported as of \d"
+    ):
+        query.import_state(state, new, **count)
+
+
+def change_id(checkpoint: Path) -> None:
+    """Make a checkpoint one of another query."""
+    (checkpoint / ".metadata.crc").unlink()
+    (checkpoint / "metadata").write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
+
+
+def test_what_is_no_state(spark: SparkSession, tmp_path: Path) -> None:
+    query, count = Source(spark, tmp_path).query(), {"n": ff.Count()}
+    state, new = tmp_path / "state", tmp_path / "new"
+    with pytest.raises(ff.EngineError, match=r"^the checkpoint '.*nothing' has no micro-batch that is over; expected"):
+        query.export_state(tmp_path / "nothing", state, **count)
+    with pytest.raises(
+        ff.EngineError, match=r"^there is no state of a stream in '.*state'; expected what .export_state"
+    ):
+        query.import_state(state, new, **count)
+    for place in ("s3://bucket/checkpoint", "hdfs://nowhere/checkpoint"):
+        with pytest.raises(
+            ff.EngineError, match=r"^the checkpoint '.*' is not on a disk of this machine, .*; expected"
+        ):
+            query.export_state(place, state, **count)
+    for other in (5, ""):
+        with pytest.raises(ff.QueryError, match=r"^the checkpoint is .*; expected the checkpointLocation of a stream"):
+            query.export_state(other, state, **count)
+    with pytest.raises(ff.QueryError, match=r"^the path is 5; expected a string or a path$"):
+        query.import_state(5, new, **count)
+    batch = ff.events(table(0, 1), time="time").window(ff.tumbling("1 hour"))
+    for call in (batch.export_state, batch.import_state):
+        with pytest.raises(
+            ff.QueryError, match=r"_state\(\) is asked for events that are no stream; expected a stream"
+        ):
+            call("here", "there", **count)
