@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -95,17 +96,11 @@ class AtRest:
                 f"history has no output {other[0]!r}; found {[*there['outputs']]}, expected those of the stream"
             )
         types = [{field.name: str(field.type) for field in of.input_schema} for of in (self.layout.plan, plan)]
-        pairs = [
-            ("time", there["time"], asked["time"]),
-            ("by", there["by"], asked["by"]),
+        more = [
             ("ties", there.get("ties", []), [*plan.ties]),
-            *((name, there["outputs"][name], asked["outputs"][name]) for name in plan.outputs),
             *((name, types[0].get(name), types[1][name]) for name in plan.columns),
-            *((f"states of {name}", there["states"][name], asked["states"][name]) for name in plan.outputs),
-            *((f"parameters of {name}", there[PARAMETERS][name], asked[PARAMETERS][name]) for name in plan.outputs),
         ]
-        if differs := next((f"{name} {old!r} became {new!r}" for name, old, new in pairs if old != new), None):
-            raise QueryError(f"history has stored partials of another query: {differs}; expected the same")
+        require_states(there, asked, plan.outputs, more, "history has stored partials")
 
     def _require_kept(self, asked: Before, tick: int, found: str, instead: str) -> None:
         """QueryError where windows reach back before a tick."""
@@ -133,6 +128,38 @@ class AtRest:
             f"until is {word(begin)}, inside of the stored frame of times from {word(first)} up to {word(end)}; "
             "expected one of these"
         )
+
+
+def require_states(
+    there: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    outputs: Iterable[str],
+    more: Iterable[tuple[str, Any, Any]],
+    found: str,
+) -> None:
+    """QueryError where the states of some outputs are kept otherwise than they are asked for, or something more is.
+
+    Parameters
+    ----------
+    there, asked
+        The fingerprint of what is kept, and that of a query.
+    outputs
+        Those that both have.
+    more
+        Names of what else has to be the same, as it is kept, as it is asked for.
+    found
+        What is kept, in words.
+    """
+    names = [*outputs]
+    pairs = [
+        *((name, there[name], asked[name]) for name in ("time", "by")),
+        *more,
+        *((name, there["outputs"][name], asked["outputs"][name]) for name in names),
+        *((f"states of {name}", there["states"][name], asked["states"][name]) for name in names),
+        *((f"parameters of {name}", there[PARAMETERS][name], asked[PARAMETERS][name]) for name in names),
+    ]
+    if differs := next((f"{name} {old!r} became {new!r}" for name, old, new in pairs if old != new), None):
+        raise QueryError(f"{found} of another query: {differs}; expected the same")
 
 
 def reaches(asked: Before, windows: Windows, tick: int) -> bool:

@@ -13,9 +13,10 @@ from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..frames.numbered import NumberedWindows
 from ..partials.partials import Partials
-from ..plan.plan import PARAMETERS, Plan, fingerprint
+from ..plan.plan import Plan, fingerprint
 from ..streams.scope import holds
 from .asked import view_of
+from .before import require_states
 from .commits import Commit, StoredFile
 from .layout import Layout, frames_of
 from .table import END, START, Table, about, run_of
@@ -215,17 +216,12 @@ def require_same(said: Exported, plan: Plan) -> list[str]:
     """The outputs of a plan that are not stored; QueryError where others are not as they are stored."""
     there, asked = said.query, fingerprint(plan)
     common = [name for name in plan.outputs if name in there["outputs"]]
-    pairs = [
-        *((name, there[name], asked[name]) for name in ("time", "by")),
-        *((name, there["outputs"][name], asked["outputs"][name]) for name in common),
-        *((f"states of {name}", there["states"][name], asked["states"][name]) for name in common),
-        *((f"parameters of {name}", there[PARAMETERS][name], asked[PARAMETERS][name]) for name in common),
+    types = [dict(each.removesuffix(")").split(" (", 1) for each in of["columns"]) for of in (there, asked)]
+    more = [
+        *((name, types[0][name], kind) for name, kind in types[1].items() if name in types[0]),
         *((f"columns of {name}", said.columns[name], plan.state_columns[name]) for name in common),
     ]
-    types = [dict(each.removesuffix(")").split(" (", 1) for each in of["columns"]) for of in (there, asked)]
-    pairs += [(name, types[0][name], kind) for name, kind in types[1].items() if name in types[0]]
-    if differs := next((f"{name} {old!r} became {new!r}" for name, old, new in pairs if old != new), None):
-        raise QueryError(f"the exported state is of another query: {differs}; expected the same")
+    require_states(there, asked, common, more, "the exported state is")
     return [name for name in plan.outputs if name not in there["outputs"]]
 
 

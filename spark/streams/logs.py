@@ -111,8 +111,10 @@ class Logs:
         shutil.rmtree(self.path / SOURCES, ignore_errors=True)
         if (old.path / SOURCES).is_dir():
             shutil.copytree(old.path / SOURCES, self.path / SOURCES)
-        for file in [*self.path.glob("state/0/*/1.*"), *self.path.glob("state/0/*/.1.*.crc")]:
-            if file.parent.name.isdigit():  # its version is the number of the next micro-batch
+        for folder in self.path.glob("state/0/[0-9]*"):
+            if not (folder / "1.zip").exists():
+                raise EngineError(f"Spark has written no whole state to {str(folder)!r}; expected a .zip of RocksDB")
+            for file in [*folder.glob("1.*"), *folder.glob(".1.*.crc")]:  # the version is the next micro-batch's number
                 file.rename(file.with_name(file.name.replace("1.", f"{number + 1}.", 1)))
 
     def move(self, to: Path) -> None:

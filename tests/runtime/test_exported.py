@@ -224,3 +224,34 @@ def test_late_events_are_those_of_an_uninterrupted_query(tmp_path: Path) -> None
     assert sorted(given_by(new, after)) == sorted(rest)
     assert (old.late, new.late) == (late, whole.late - late)
     assert whole.late == 1
+
+
+STATES: dict[str, Any] = {
+    "mean": ff.Average("x"), "spread": ff.StdDev("x"), "median": ff.Median("x"), "low": ff.Min("x"),
+    "first": ff.First("x"), "all": ff.CollectList("x"), "top": ff.TopN("x", 2), "product": ff.Product("x"),
+    "by x": ff.GroupedBy(ff.Count(), "x"), "distinct": ff.CollectSet("x"),
+}  # fmt: skip
+
+
+def test_states_of_all_kinds(tmp_path: Path) -> None:
+    """Texts, lists, Python objects: what comes after the change is what an uninterrupted query gives."""
+    kinds = [sliding(20, 5)]
+    before: list[Batch] = [(0, [(time, "ab"[time % 2], time % 7) for time in range(70)])]
+    after: list[Batch] = [(50, [(time, "bc"[time % 2], time % 5) for time in range(45, 120)]), (300, [])]
+    whole, old, new = (Stream(plan_of(kinds, STATES), count) for count in (1, 2, 3))
+    for stream in (whole, old):
+        for watermark, events in [*before, (50, [])]:
+            portions = [pa.table([*zip(*events, strict=True)], schema=SCHEMA)] if events else []
+            assert [*stream.batch(watermark, portions)] or watermark == 0
+    old.export(str(tmp_path), 50)
+    assert new.go_on(str(tmp_path)) == 50
+    results = []
+    for stream in (whole, new):
+        found: list[str] = []
+        for watermark, events in after:
+            portions = [pa.table([*zip(*events, strict=True)], schema=SCHEMA)] if events else []
+            for each in stream.batch(watermark, portions):
+                found += map(repr, each.to_pylist())
+        results.append(sorted(found))
+    assert results[0] == results[1]
+    assert len(results[0]) > 30
