@@ -5,6 +5,7 @@ It uses every public name, and has three operations of its own. ``tests/house/te
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, assert_type
 
@@ -243,6 +244,8 @@ def on_spark(df: DataFrame, spark: SparkSession) -> DataFrame:
     query = ff.events(df, time="ts", by=["k"]).window(ff.sliding("1 hour", every="1 minute"))
     read = ff.events(ff.parquet("events", spark=spark), time="ts").window(ff.tumbling("1 day"))
     assert_type(read.aggregate(n=ff.Count()), "DataFrame")
+    read.export_state("checkpoint", "state", n=ff.Count())
+    assert_type(read.import_state("state", "new", skip_incomplete=True, n=ff.Count()), datetime.datetime)
     assert_type(ff.events(df, time="ts").aggregate(n=ff.Count().over(ff.tumbling("1 day"))), "DataFrame")
     result = query.options(combine="executors", window="flat").aggregate(mean=ff.Average("x"))
     assert_type(result, "DataFrame")

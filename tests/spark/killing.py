@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 import framefold as ff
 
-from .kills.sitecustomize import IN_DRIVER, IN_TASKS, POINTS
+from .kills.sitecustomize import IN_DRIVER, IN_MOVES, IN_MOVING_TASKS, IN_TASKS, POINTS
 
 PROGRAM = Path(__file__).parent / "kills" / "program.py"
 MINUTE = 60_000_000
@@ -99,6 +99,9 @@ class Killed:
             found = [("worker", point) for point in IN_TASKS]
             found += [("all", point) for point in [*IN_TASKS, *IN_DRIVER, "reading is planned", "any time"]]
             return [*found, ("all", "the micro-batch is committed")]
+        if self.sink == "moved":
+            found = [("all", point) for point in [*IN_MOVES, *IN_MOVING_TASKS, "any time", "any time"]]
+            return [*found, *(("worker", point) for point in IN_MOVING_TASKS)]
         found = [(who, point) for who in ("worker", "all") for point in POINTS]
         found += [("all", point) for point in FILES | FILES_AFTER if self.sink == "parquet" or "sink" not in point]
         if self.sink == "postgresql":
@@ -128,7 +131,7 @@ class Killed:
 
     def committed(self) -> int:
         """How many micro-batches are."""
-        return max((int(path.name) + 1 for path in self.folder.glob("checkpoint/commits/[0-9]*")), default=0)
+        return max((int(path.name) + 1 for path in self.folder.glob("checkpoint*/commits/[0-9]*")), default=0)
 
     def said(self) -> str:
         return (self.folder / "log").read_text()[-5000:]

@@ -119,6 +119,17 @@ def test_kills_of_what_is_added_to_a_table(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_kills_of_states_that_go_on_in_another_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Again and again with other shards, into one sink: a stored state, or a new checkpoint, is whole or not there."""
+    killed = Killed("moved", tmp_path, wanted=30)
+    killed.until_killed(2 * SECONDS)
+    moves = len([*tmp_path.glob("checkpoint-*")]) - 1
+    print(f"{moves} moves")
+    assert moves > 1
+    same(spark.read.parquet(str(tmp_path / "out")).toArrow(), killed)
+
+
+@pytest.mark.slow
 def test_kills_of_executors(spark: SparkSession, tmp_path: Path) -> None:
     """Two executors, each a JVM with its own Python workers; Spark starts others in their place."""
     killed = Killed("parquet", tmp_path, {"KILL_MASTER": "local-cluster[2,1,1024]"}, wanted=10)

@@ -42,6 +42,10 @@ def ended(windows: pa.Table, after: int) -> pa.Table:
     return windows.filter(pc.greater(pc.struct_field(windows["window"], "end").cast("int64"), after))
 
 
+def batch_of(windows: Any, tables: list[pa.Table]) -> pa.Table:
+    return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**OUTPUTS)
+
+
 def last_end(time: pa.Table, windows_every: int, size: int) -> Any:
     """The end of the last window that each time is in."""
     return time["time"].cast("int64").to_numpy() // windows_every * windows_every + size
@@ -77,6 +81,8 @@ def test_other_shards_and_steps_go_on_where_the_query_has_stopped(spark: SparkSe
     watermark = max(pc.max(each["time"]).value for each in tables[:2]) // 1000 * 1000 - 10 * MINUTE
     assert closed.timestamp() * 1_000_000 == watermark
     assert not [*tmp_path.glob(".new*")]
+    open_now = rows(new.still_open(tmp_path / "new", **OUTPUTS).toArrow())
+    assert open_now == rows(ended(batch_of(COARSER, tables[:2]), watermark))
     try:
         spark.conf.set(PARTITIONS, "3")
         query = go_on(source, new.aggregate(**OUTPUTS), "new")
@@ -182,6 +188,29 @@ def test_what_stays_where_it_is(spark: SparkSession, tmp_path: Path) -> None:
         ff.EngineError, match=r"has gone on to the micro-batch \d+, and its state was exported as of \d"
     ):
         query.import_state(state, new, **count)
+
+
+@pytest.mark.slow
+def test_states_of_other_kinds_of_queries(spark: SparkSession, tmp_path: Path) -> None:
+    """Of the window that ends now; of two results in one query."""
+    source, count = Source(spark, tmp_path).add(table(0, 38)), {"n": ff.Count()}
+    query, whole = source.query(shards=2), source.query(COARSER, shards=2)
+    both = query.aggregate(**count).union(whole.aggregate(**count))
+    go_on(source, both, "both")
+    with pytest.raises(ff.EngineError, match=r"^the query of the checkpoint '.*both' has 2 states, .* one .aggregate"):
+        query.export_state(tmp_path / "both", tmp_path / "state", **count)
+    no_data = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(no_data, False)  # or the clock would never end it
+    try:
+        writer = query.latest(**count).writeStream.format("noop").outputMode("update")
+        writer = writer.option("checkpointLocation", str(tmp_path / "now"))
+        assert writer.trigger(availableNow=True).start().awaitTermination(300)
+    finally:
+        spark.conf.unset(no_data)
+    with pytest.raises(
+        ff.EngineError, match=r"^the checkpoint '.*now' is of .latest\(...\), whose state goes by the clock"
+    ):
+        query.export_state(tmp_path / "now", tmp_path / "state", **count)
 
 
 def change_id(checkpoint: Path) -> None:

@@ -1,4 +1,4 @@
-"""A query to be killed: from files to Parquet or PostgreSQL, from Kafka to Kafka; of the value now; of a table."""
+"""Queries to be killed: files to Parquet or PostgreSQL, Kafka to Kafka, of the value now, into a table, that move."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import functions as f
-from sitecustomize import IN_DRIVER, make_deadly, strike
+from sitecustomize import IN_DRIVER, IN_MOVES, make_deadly, strike
 
 import framefold as ff
 
@@ -67,6 +67,28 @@ def at_rest(stream: Any, folder: str, format: str) -> None:
         print("done", flush=True)
 
 
+def moved(stream: Any, folder: str) -> None:
+    """Run a query to the end of its input, then have another one go on from its state, with other shards, and again."""
+    if (at := os.environ["KILL_AT"]) in IN_MOVES:
+        module, function = IN_MOVES[at]
+        make_deadly(import_module(module), function)
+    events = ff.events(stream.withWatermark("time", "10 minutes"), time="time", by="key")
+    windows = events.window(ff.sliding("20 minutes", every="5 minutes"))
+    print("started", flush=True)
+    for _ in range(2):
+        numbers = [int(path.name.rpartition("-")[2]) for path in Path(folder).glob("checkpoint-*")]
+        last = max(numbers, default=0)
+        old, new = (windows.stream(shards=2 + number % 3) for number in (last, last + 1))
+        checkpoint = f"{folder}/checkpoint-{last}"
+        writer = old.aggregate(**OUTPUTS).writeStream.format("parquet").option("path", f"{folder}/out")
+        writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
+        over = max(int(path.name) for path in Path(checkpoint, "commits").glob("[0-9]*"))
+        state = f"{folder}/state-{last}-{over}"
+        old.export_state(checkpoint, state, **OUTPUTS)
+        new.import_state(state, f"{folder}/checkpoint-{last + 1}", **OUTPUTS)
+    print("done", flush=True)
+
+
 def main(sink: str, folder: str) -> None:
     """Run the query until the input has been read."""
     changelog = random.SystemRandom().choice(["true", "false"])
@@ -87,6 +109,9 @@ def main(sink: str, folder: str) -> None:
         stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
     if sink in ("delta at rest", "parquet at rest"):
         at_rest(stream, folder, sink.partition(" ")[0])
+        return
+    if sink == "moved":
+        moved(stream, folder)
         return
     if sink == "latest":  # micro-batches without events, which its clock makes at each trigger, would never end
         spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", False)

@@ -26,12 +26,26 @@ POINTS = {
 
 STORED = "framefold.runtime.stored"
 IN_TASKS = {"tasks have written": ("framefold.spark.stored.engine", "write")}
+IN_MOVING_TASKS = {"tasks have written a state": (f"{STREAMS}.exporting", "write_state")}
+DEADLY = POINTS | IN_TASKS | IN_MOVING_TASKS
+"""Those in Spark's workers."""
+
 IN_DRIVER = {
     "files are written": (f"{STORED}.table", "Table.write_rows"),
     "files are on the disk": (f"{STORED}.commits", "Commits._flush_new"),
     "the table has the run": (f"{STORED}.commits", "Commits.change"),
 }
 """The same of a table of partials: before the commit of a run, and between it and Spark's own."""
+
+IN_MOVES = {
+    "the state is at rest": (f"{STREAMS}.exporting", "store"),
+    "a file of the state is written": (f"{STORED}.commits", "flushed"),
+    "the first state is written": (f"{STREAMS}.logs", "Logs.numbers"),
+    "notes of Spark's are removed": (f"{STREAMS}.logs", "remove"),
+    "notes of Spark's are written": (f"{STREAMS}.logs", "Logs.go_on_from"),
+    "the checkpoint is there": (f"{STREAMS}.logs", "Logs.move"),
+}
+"""The same of a query whose state goes on in another one."""
 
 
 def program() -> list[int]:
@@ -105,7 +119,7 @@ class Finder(importlib.abc.MetaPathFinder):
     """Finds the module of the point."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        module, function = (POINTS | IN_TASKS)[os.environ["KILL_AT"]]
+        module, function = DEADLY[os.environ["KILL_AT"]]
         if name != module:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
@@ -114,5 +128,5 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-if os.environ.get("KILL_AT") in POINTS | IN_TASKS and "pyspark.daemon" in sys.orig_argv:
+if os.environ.get("KILL_AT") in DEADLY and "pyspark.daemon" in sys.orig_argv:
     sys.meta_path.insert(0, Finder())
