@@ -58,21 +58,22 @@ class NewCheckpoint:
         old, batch
             The old checkpoint, and the number of its last micro-batch.
         """
-        shutil.rmtree(self.folder, ignore_errors=True)  # of one that was cut off
+        shutil.rmtree(self.folder, ignore_errors=True)  # of one that was killed
         self.to.parent.mkdir(parents=True, exist_ok=True)
         made, empty = Logs(self.folder / "checkpoint"), f"file://{self.folder}/empty"
         plain = t.StructType([t.StructField(f"c{at}", each.dataType) for at, each in enumerate(fields)])
-        spark.createDataFrame([], plain).write.parquet(empty)
-        name, delay = watermark
-        events = spark.readStream.schema(plain).parquet(empty).toDF(*(each.name for each in fields))
-        result = query(events.withWatermark("`" + name.replace("`", "``") + "`", f"{delay} milliseconds"))
-        writer = result.writeStream.format("noop").outputMode(mode).option("checkpointLocation", made.place)
-        writer.trigger(availableNow=True).start().awaitTermination()
-        if made.numbers("commits") != [0]:
-            raise EngineError(
-                f"Spark has written no checkpoint to {made.place!r}; expected a disk that it reaches, too"
-            )
-        made.go_on_from(old, batch)
-        shutil.rmtree(self.folder / "empty")
-        made.move(self.to)
-        self.folder.rmdir()
+        try:
+            spark.createDataFrame([], plain).write.parquet(empty)
+            name, delay = watermark
+            events = spark.readStream.schema(plain).parquet(empty).toDF(*(each.name for each in fields))
+            result = query(events.withWatermark("`" + name.replace("`", "``") + "`", f"{delay} milliseconds"))
+            writer = result.writeStream.format("noop").outputMode(mode).option("checkpointLocation", made.place)
+            writer.trigger(availableNow=True).start().awaitTermination()
+            if made.numbers("commits") != [0]:
+                raise EngineError(
+                    f"Spark has written no checkpoint to {made.place!r}; expected a disk that it reaches, too"
+                )
+            made.go_on_from(old, batch)
+            made.move(self.to)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -67,7 +67,7 @@ class Logs:
         Raises
         ------
         EngineError
-            If there is none, another one has begun, or the query runs.
+            If there is none, another one has begun, the query runs, or the files are of a format that is not known.
         """
         begun, over = self.numbers(OFFSETS), self.numbers(COMMITS)
         if not over or not (self.path / METADATA).is_file():
@@ -84,6 +84,8 @@ class Logs:
                 "not over, and its sink may have it or not; expected the query to be started once more with "
                 ".trigger(availableNow=True), and to end"
             )
+        for log in WATERMARKS:
+            self.lines(log, over[-1])
         return over[-1]
 
     def lines(self, log: str, number: int) -> list[str]:

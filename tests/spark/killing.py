@@ -140,7 +140,7 @@ class Killed:
         """Run the program, killed as is said, if at all; whether it came to its end."""
         log = self.folder / "kills"
         log.write_text("")
-        odds = "0.2" if who == "worker" else "0.15"
+        odds = "0.5" if self.sink == "moved" else "0.2" if who == "worker" else "0.15"
         folders = [str(PROGRAM.parent), *filter(None, [self.environment.get("KILL_PATH")])]
         path = {"PYTHONPATH": os.pathsep.join(folders), "PYTHONUNBUFFERED": "1"}
         asked = {"KILL_WHO": who, "KILL_AT": at, "KILL_ODDS": odds, "KILL_LOG": str(log)}

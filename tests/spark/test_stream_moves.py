@@ -161,6 +161,11 @@ def test_what_stays_where_it_is(spark: SparkSession, tmp_path: Path) -> None:
     shutil.copy(begun / "offsets" / str(last), begun / "offsets" / str(last + 1))
     with pytest.raises(ff.EngineError, match=r"micro-batch \d+ of .* has begun and is not over, .* started once more"):
         query.export_state(begun, state, **count)
+    shutil.copytree(old, format := tmp_path / "format")
+    (format / "commits" / f".{last}.crc").unlink()
+    (format / "commits" / str(last)).write_text('v2\n{"nextBatchWatermarkMs":0}')
+    with pytest.raises(ff.EngineError, match=r"is of another format of Spark's \('v2' in commits\); expected 'v1', "):
+        query.export_state(format, state, **count)
     another = tmp_path / "another"
     shutil.copytree(old, another)
     change_id(another)
