@@ -18,8 +18,8 @@ from ..streams.scope import holds
 from .asked import view_of
 from .before import require_states
 from .commits import Commit, StoredFile
-from .layout import Layout, frames_of
-from .table import END, START, Table, about, run_of
+from .layout import END, START, Layout, frames_of
+from .table import Table, about, run_of
 
 STREAM = "stream"
 """Under which name a commit says of which stream its partials are."""
