@@ -126,7 +126,7 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     shard, new = restored(shards, of, book, FIRST), joined(packets)
     if shards.imported is not None:
         shard.import_state(Partials.none(shard.plan) if new is None else Partials(shard.plan, new), *shards.imported)
-        return keep(of, book | {"changed": True}, shard, None)
+        return keep(of, book, shard, None)  # nothing has changed that a sink could be given early
     assert shards.begin is not None
     if new is None:
         pass

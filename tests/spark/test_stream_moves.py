@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
 from pathlib import Path
@@ -132,6 +133,35 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
         right = right.filter(pc.less_equal(pc.struct_field(right["window"], "end").cast("int64"), until))
         assert every_row(found.select(right.column_names)) == every_row(right), name
         assert len(found) > 4
+
+
+@pytest.mark.slow
+def test_early_and_corrected_results_from_then_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Another output mode; windows that were given before are corrected by events that are late from now on."""
+    tables = [table(0, 38), table(30, 68, seed=1), table(50, 98, seed=2), table(90, 120, seed=3), table(75, 160)]
+    source, windows = Source(spark, tmp_path).add(*tables[:2]), ff.tumbling("10 minutes")
+    lateness: dict[str, Any] = {"late": "update", "allowed_lateness": "12 minutes"}
+    old, new = source.query(windows), source.query(windows, early="1 minute", shards=3, **lateness)
+    go_on(source, old.aggregate(**OUTPUTS), "old")
+    old.export_state(tmp_path / "old", tmp_path / "state", **OUTPUTS)
+    closed = new.import_state(tmp_path / "state", tmp_path / "new", **OUTPUTS)
+    source.add(*tables[2:])
+    given: list[dict[str, Any]] = []
+
+    def sink(batch: DataFrame, number: int) -> None:
+        given.extend(batch.toArrow().to_pylist())
+
+    writer = new.aggregate(**OUTPUTS).writeStream.foreachBatch(sink).outputMode("update")
+    writer = writer.option("checkpointLocation", str(tmp_path / "new"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(300)
+    final = {(row["key"], row["window"]["start"]): row for row in given if not row["provisional"]}
+    right = {(row["key"], row["window"]["start"]): row for row in batch_of(windows, tables).to_pylist()}
+    end = pc.max(tables[-1]["time"]).as_py() - datetime.timedelta(minutes=10)
+    assert final.keys() == {at for at, row in right.items() if closed < row["window"]["end"] <= end}
+    assert any(row["provisional"] for row in given)
+    assert any(row["revision"] for row in given)
+    for at, row in right.items():
+        assert at not in final or {name: final[at][name] for name in row} == row
 
 
 @pytest.mark.slow
