@@ -136,6 +136,29 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
+    """Each goes on where it was; the watermark is the least of theirs."""
+    tables = [table(0, 68), table(0, 60, seed=1), table(62, 140, seed=2), table(55, 130, seed=3)]
+    sources = [Source(spark, tmp_path / name).add(each) for name, each in zip("ab", tables[:2], strict=True)]
+
+    def query(shards: int) -> Any:
+        one, other = (each.plain.withWatermark("time", "10 minutes") for each in sources)
+        return ff.events(one.union(other), time="time", by="key").window(COARSER).stream(shards=shards)
+
+    go_on(sources[0], query(2).aggregate(**OUTPUTS), "old")
+    old = tmp_path / "a" / "old"
+    query(2).export_state(old, tmp_path / "state", **OUTPUTS)
+    query(3).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
+    for source, each in zip(sources, tables[2:], strict=True):
+        source.add(each)
+    go_on(sources[0], query(3).aggregate(**OUTPUTS), "new")
+    whole, end = batch_of(COARSER, tables), pc.max(tables[-1]["time"]).value - 10 * MINUTE
+    right = whole.filter(pc.less_equal(pc.struct_field(whole["window"], "end").cast("int64"), end))
+    assert rows(sources[0].found()) == rows(right)
+    assert len(right) > 20
+
+
+@pytest.mark.slow
 def test_early_and_corrected_results_from_then_on(spark: SparkSession, tmp_path: Path) -> None:
     """Another output mode; windows that were given before are corrected by events that are late from now on."""
     tables = [table(0, 38), table(30, 68, seed=1), table(50, 98, seed=2), table(90, 120, seed=3), table(75, 160)]
