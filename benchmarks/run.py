@@ -2,11 +2,12 @@
 
 ``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that
 the extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
-``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-stream-settings`` of what the settings of a session are to them, ``--cases relations`` of relations, ``--cases
-idioms`` of an analyst's idioms, ``--cases lookbacks`` of lookbacks, ``--cases partials`` of partials at rest, and
-``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``,
-``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results are kept. The exit
+``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams,
+``--cases stream-rates`` of the events a second that they take, ``--cases stream-settings`` of what the settings of a
+session are to them, ``--cases relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases
+lookbacks`` of lookbacks, ``--cases partials`` of partials at rest, and ``--cases holistic`` of what needs all values
+of a window (or of these ``holistic-local``, ``holistic-spark``, ``holistic-memory`` and ``holistic-large``): only made
+where they are asked for; their last results are kept. The exit
 code is 1 where a result is wrong.
 """
 
@@ -170,6 +171,11 @@ def main() -> None:
         from .streams import table
 
         before |= {"others": before.get("others", {}) | {"Streams, a micro-batch": where | {"lines": table()}}}
+        keep(before)
+    if "stream-rates" in wanted:
+        from .streams import rates
+
+        before |= {"others": before.get("others", {}) | {"Streams, events a second": where | {"lines": rates()}}}
         keep(before)
     if "stream-settings" in wanted:
         from .stream_settings import TITLE

@@ -99,7 +99,6 @@ SIZES = [
     day(1_000, 12),
     day(300_000, 7, slow=5, flink=3_000_000),
     day(1_300_000, 6, slow=4, flink=3_900_000),
-    Size(4_000_000, KEYS, 1440, 5, [OURS, OURS_TWO, ALONE, ONE_VALUE, ONE_VALUE_TWO], 3),
     Size(50_000, 100_000, 5, 6, [OURS, CHAINED], 1, slow=4, flink=500_000, partitions=2),
 ]
 
@@ -230,8 +229,6 @@ def table(sizes: Sequence[Size] = SIZES) -> list[str]:
         "",
         *floors(found),
         "",
-        *rates(found),
-        "",
         "PyFlink has no micro-batches: its row is what as many events more take in a running job, from CSV and without "
         "checkpoints.",
         *notes,
@@ -298,18 +295,32 @@ def floors(found: Mapping[str, Turns]) -> list[str]:
     return [*lines, "What is beyond that is ours: reading, merging, sliding and writing partials, and results."]
 
 
-def rates(found: Mapping[str, Turns]) -> list[str]:
-    """How many events a second micro-batches of each size have, one after the other."""
-    sizes = [size for size in SIZES if titled(size) in found and size.keys == KEYS]
-    lines = [
-        f"| millions of events a second, in micro-batches of | {' | '.join(map(titled, sizes))} |",
-        "| --- |" + " ---: |" * len(sizes),
+RATES = [
+    Size(events, KEYS, 1440 * events / EVENTS_A_DAY, 5, [OURS, OURS_TWO, ONE_VALUE, ONE_VALUE_TWO, ALONE], 3)
+    for events in (1_300_000, 4_000_000)
+]
+"""Micro-batches, one after the other, of as many events as there are cores and time for."""
+
+
+def rates() -> list[str]:
+    """How many events a second micro-batches have, as lines of Markdown."""
+    found, _ = measure(RATES)
+    return [
+        f"Millions of events a second in micro-batches one after the other, median of the turns; sum and count, {KEYS} "
+        "keys, 2 cores.",
+        "",
+        f"| events a micro-batch | {' | '.join(found)} |",
+        "| --- |" + " ---: |" * len(found),
+        *(
+            f"| {name} | {' | '.join(rate(size, found[titled(size)][name]) for size in RATES)} |"
+            for name in RATES[0].names
+        ),
     ]
-    for name in (OURS, OURS_TWO, ONE_VALUE, ONE_VALUE_TWO, ALONE):
-        taken = [(size, found[titled(size)].get(name)) for size in sizes]
-        cells = [f"{size.events / statistics.median(each) / 1000:.2f}" if each else "" for size, each in taken]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
+
+
+def rate(size: Size, taken: Sequence[float]) -> str:
+    """Millions of events a second."""
+    return f"{size.events / statistics.median(taken) / 1000:.2f}"
 
 
 if __name__ == "__main__":
