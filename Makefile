@@ -62,11 +62,11 @@ PROGRAMS := tests/spark/test_stream_kills.py tests/spark/test_submit.py tests/sp
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
 # those that take longest all of theirs. What needs the one Spark is in one process, what needs none in two beside it, which
 # give way: Spark gives a Python worker ten seconds to start. After these, programs with a Spark of their own, and Kafka.
-# In CI half of them, by their names: it has a fixed budget.
+# In CI a quarter of them, by their names: it has a fixed budget.
 # Then files on S3 and all through Connect, or a tenth where CI is set, beside a tenth on other versions, or a twentieth:
 # one Spark leaves a good part of two cores idle. What is beside says what it has to say when it is over.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
-	@export FRAMEFOLD_SHARE=$(if $(CI),2,1); ( ok=0; \
+	@export FRAMEFOLD_SHARE=$(if $(CI),4,1); ( ok=0; \
 	nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
 	HYPOTHESIS_PROFILE=more nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
 	HYPOTHESIS_PROFILE=thorough nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
