@@ -16,7 +16,7 @@ import framefold as ff
 def speeds(spark: SparkSession, rows: int) -> Any:
     """The mean speed of each of twenty zones, over the last minute, every five seconds."""
     made = spark.readStream.format("rate").option("rowsPerSecond", rows).load()
-    late = f.when(f.rand() < 0.001, 60).otherwise(f.rand())
+    late = f.when(f.rand() < 0.001, 90).otherwise(f.rand())
     trips = made.select(
         f.timestamp_seconds(f.unix_millis("timestamp") / 1000 - late).alias("pickup"),
         (f.col("value") % 20).alias("zone"),

@@ -310,6 +310,7 @@ def test_random_expressions_locally(seed: int) -> None:
     agree(query(ff.events(rows, time="t", by="row"), of), rows, of)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ansi", "zone"), [("true", "UTC"), ("false", "Europe/Berlin")])
 def test_random_expressions_on_spark_in_any_session(spark: Any, ansi: str, zone: str) -> None:
     rows, of = table(40, 17), expressions(60, 17 + len(zone))
@@ -393,6 +394,7 @@ def test_of_files_on_spark_and_their_dataframe(spark: Any, tmp_path: Path) -> No
         assert rows_of(turnover(each).toArrow()) == by_duckdb(table)
 
 
+@pytest.mark.slow
 def test_of_a_stream(spark: Any, tmp_path: Path, rocksdb: None) -> None:
     rows = [streamed(0, 38), streamed(30, 68, seed=1), streamed(4000, 4001, 9)]
     source = Source(spark, tmp_path).add(*rows)

@@ -57,6 +57,7 @@ def test_floats_as_keys(how: Any) -> None:
     assert merged(text(row.values() for row in joined(FLOATS, OTHERS, how).to_pylist())) == expected(how)
 
 
+@pytest.mark.slow
 def test_floats_as_keys_and_rows_without_a_time_on_spark(spark: SparkSession) -> None:
     """A NaN is no null; as-of, a row without a time of its own matches none, and is none's match."""
     from pyspark.sql import functions as f

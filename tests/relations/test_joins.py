@@ -94,6 +94,7 @@ def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
     assert merged(row.values() for row in found) == by_duckdb(left, right, how, KEYS[keys])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [(1, 2, 4), pytest.param((0, 3, 5), marks=pytest.mark.slow)], ids=str)
 def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession, seeds: tuple[int, ...]) -> None:
     """One of each way, each by other keys; the rest with the slow tests."""

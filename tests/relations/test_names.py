@@ -53,6 +53,7 @@ def test_any_names(number: int) -> None:
         assert replayed(found.changes().to_pylist()) == expected, seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (0, 2, 3, 4, 5))])
 def test_any_names_on_spark(spark: SparkSession, number: int) -> None:
     seeds = [20_000 + 11 * shape + number for shape in (2, 4, 5, 7)]  # join, distinct, difference, groups of a join

@@ -143,6 +143,7 @@ PARTS = 7 if os.environ.get("CI") else 32
 """How many times five queries Spark is asked: CI has a fixed budget."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))])
 def test_random_queries_on_spark(spark: SparkSession, part: int) -> None:
     """Five at a time, 160 in all, and fewer in CI; seeds 23 apart go through kinds of windows and shapes."""

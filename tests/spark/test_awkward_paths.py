@@ -115,6 +115,7 @@ def test_a_job_that_spark_submit_would_not_find(tmp_path: Path, character: str) 
         read(["--master", "local", str(job)])
 
 
+@pytest.mark.slow
 def test_streams_and_their_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
     """A source, a sink, a checkpoint and a history, all at awkward places."""
     folder = tmp_path / AWKWARD

@@ -72,6 +72,7 @@ def test_weeks_and_days_whoever_reads_and_accumulates(spark: SparkSession, tmp_p
         spark.conf.set(ZONE, before)
 
 
+@pytest.mark.slow
 def test_files_have_the_days_of_their_column(spark: SparkSession, tmp_path: Path) -> None:
     """Whoever reads, accumulates and combines; a DataFrame of them has instants, whose days are those of UTC."""
     eastern = EVENTS.set_column(0, "t", EVENTS["t"].cast(pa.timestamp("us", "America/New_York")))

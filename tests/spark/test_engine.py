@@ -255,6 +255,7 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch, 
     assert results[0] == results[1] == results[2] == results[3]
 
 
+@pytest.mark.slow
 def test_tasks_merge_the_partials_of_many_others(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:

@@ -40,6 +40,7 @@ def of_windows(found: DataFrame) -> Counter[Any]:
     return Counter(tuple(row) for row in found.selectExpr("key", "window.start", "window.end", "n").collect())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("windows", "runs", "numbers_of_shards"),
     [

@@ -63,6 +63,7 @@ def latest(source: Source, windows: Any, **options: Any) -> DataFrame:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("only_with_events")
 def test_keys_that_have_changed_are_given_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     """An event of a window that has ended is late, and one of a window that has not begun waits."""

@@ -85,6 +85,7 @@ def descriptions(spark: SparkSession, after: int) -> list[str]:
     return [each.description() for each in found if each.executionId() > after]
 
 
+@pytest.mark.slow
 @pytest.mark.classic("it looks into the JVM of the session")
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 def test_jobs_and_their_stages_say_what_they_are_for(spark: SparkSession, combine: str) -> None:

@@ -227,6 +227,7 @@ def test_a_history_before_it_and_windows_of_sparks_after_it(spark: SparkSession,
         assert ("spark.watermarkDelayMs" in schema["at"].metadata) == marked
 
 
+@pytest.mark.slow
 def test_several_steps_by_the_clock(spark: SparkSession, tmp_path: Path) -> None:
     """Of keys that have changed, across a restart: windows up to 2079, which begin in 1970, 1996 and 2024."""
     spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", False)  # or the clock would never end it

@@ -58,6 +58,7 @@ def asked(table: Any, windows: Any) -> list[Any]:
     return [*found, relation.join(relation, on="k", prefix="p_", how="asof").rows()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["date", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS if each != "date")]
 )

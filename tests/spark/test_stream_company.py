@@ -31,6 +31,7 @@ def windows_of(found: pa.Table) -> Counter[Any]:
     return Counter((row["window"]["start"], row["window"]["end"], row["n"]) for row in found.to_pylist())
 
 
+@pytest.mark.slow
 def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
     """Into one sink: the rows of each; metrics of both together; what is open of each is found in one checkpoint."""
     source = Source(spark, tmp_path).add(*batches()[:2])

@@ -61,6 +61,7 @@ def go_on(source: Source, result: DataFrame, checkpoint: str, into: str = "out")
     return query
 
 
+@pytest.mark.slow
 def test_other_shards_and_steps_go_on_where_the_query_has_stopped(spark: SparkSession, tmp_path: Path) -> None:
     """Into the same sink, whose micro-batches are numbered on; events that are late for the old query are so still."""
     tables = [table(0, 38), table(30, 68, seed=1), table(20, 98, seed=2)]

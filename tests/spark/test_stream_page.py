@@ -28,6 +28,7 @@ def namespace(spark_of_docs: SparkSession) -> dict[str, Any]:
     return named
 
 
+@pytest.mark.slow
 def test_every_block_is_run_by_a_test(namespace: dict[str, Any]) -> None:
     """That with Kafka in `tests/kafka`."""
     assert {needed for needed, _ in BLOCKS} == {"", "psycopg", "kafka"}

@@ -128,6 +128,7 @@ def test_several_streams_together(spark: SparkSession, tmp_path: Path) -> None:
     assert every_row(source.found()) == every_row(ff.together(**inputs).window(WINDOWS["sliding"]).aggregate(**outputs))
 
 
+@pytest.mark.slow
 def test_windows_without_an_event(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(table(0, 9), table(100, 101), table(300, 301))
     windows = ff.tumbling("10 minutes", empty="emit")
@@ -154,6 +155,7 @@ def test_shards_and_restarts_do_not_show(spark: SparkSession, tmp_path: Path) ->
         assert rows(source.found(f"of {shards}")) == same
 
 
+@pytest.mark.slow
 def test_one_task_can_have_all_of_a_micro_batch(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,6 +248,7 @@ def test_open_windows_are_given_early_and_closed_ones_again(spark: SparkSession,
     assert Counter(zip(ends, *columns, strict=True)) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["sliding", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sessions", "last rows"))]
 )
@@ -303,6 +306,7 @@ def test_updates_that_are_refused(spark: SparkSession, tmp_path: Path) -> None:
         source.query(early="0 s").aggregate(n=ff.Count())
 
 
+@pytest.mark.slow
 def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """An event of the year 2200 in the second batch is dropped, and those of the third are in time."""
     broken = pa.table(
@@ -321,6 +325,7 @@ def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> N
         source.query(watermark="1 hour").aggregate(n=ff.Count())
 
 
+@pytest.mark.slow
 def test_a_changed_query_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(table(0, 30))
     assert source.start(source.query().aggregate(**OUTPUTS)).awaitTermination(300)

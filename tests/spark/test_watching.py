@@ -24,6 +24,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import framefold as ff
 
+from ..support.pages import DOCS
+from ..support.programs import load
 from ..support.stream_source import MINUTE, Source, table
 from .prometheus import FOLDER, free_port, program, server
 
@@ -34,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("rocksdb")
 
 NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
 RULES = (FOLDER / "alerts.yml").read_text()
-PAGE = (FOLDER.parents[1] / "docs" / "watching.md").read_text()
+PAGE = (DOCS / "watching.md").read_text()
 PANELS = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
 SHOWN = [target["expr"] for panel in PANELS for target in panel["targets"]]
 
@@ -93,6 +95,7 @@ def started(source: Source) -> Any:
     return writer.option("checkpointLocation", str(source.folder / "checkpoint")).start()
 
 
+@pytest.mark.slow
 def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> None:
     """Beside what Spark itself says of the query, and what its sink has."""
     tables = [table(NOW, NOW + 20), table(NOW + 25, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
@@ -127,6 +130,8 @@ def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tmp_path: Path) -> None:
     program("prometheus")
+    pytest.importorskip("altair")
+    make_dashboard = load(DOCS / "make_dashboard.py", "make_dashboard")
     (tmp_path / "server").mkdir()
     source = Source(spark, tmp_path).add(table(NOW, NOW + 20))
     with shown(spark) as port, server(tmp_path / "server", port) as prometheus:
@@ -142,6 +147,9 @@ def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tm
             rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
             assert {rule["name"] for rule in rules} == set(re.findall(r"- alert: (\w+)", RULES))
             assert all(wait(lambda rule=rule: health(prometheus, rule["name"]) == "ok") for rule in rules)
+            drawn = make_dashboard.picture(f"http://{prometheus.address}", 1.0).to_dict()
+            titles = [each["title"]["text"] for row in drawn["vconcat"] for each in row["hconcat"]]
+            assert titles == [panel["title"] for panel in PANELS]
         finally:
             query.stop()
         wait(lambda: prometheus.values("framefold_stream_running == 0"))

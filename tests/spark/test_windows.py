@@ -243,6 +243,7 @@ def cached(spark: SparkSession) -> set[int]:
     return set(spark.sparkContext._jsc.getPersistentRDDs())  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -> None:
     """Row numbers stay right when what they were counted on is unpersisted."""
     events = ff.events(df, time="t", by="k").window(ff.last_rows(4))

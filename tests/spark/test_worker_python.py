@@ -163,6 +163,7 @@ def numbers(spark: SparkSession) -> DataFrame:
     return spark.range(100).selectExpr("id as t", "cast(id as double) as x")
 
 
+@pytest.mark.slow
 @pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, tmp_path: Path) -> None:
     workers(bare)
@@ -179,6 +180,7 @@ def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, 
         assert "No module named 'pyarrow'" in error.value.__notes__[0]
 
 
+@pytest.mark.slow
 @pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     """Here framefold's own task is reached, and its sentence is in whatever Spark raises when a result is used."""

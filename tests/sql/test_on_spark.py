@@ -71,6 +71,7 @@ def kathmandu(spark: SparkSession) -> Any:
     spark.conf.set("spark.sql.session.timeZone", before)
 
 
+@pytest.mark.slow
 def test_spark_sql_gives_the_same(spark: SparkSession, kathmandu: None, tmp_path: Path) -> None:
     local, path = events(), str(tmp_path / "t.parquet")
     pq.write_table(local, path)

@@ -122,6 +122,7 @@ ON_SPARK: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("rocksdb")
 @pytest.mark.parametrize("kind", ["sliding", *(pytest.param(each, marks=pytest.mark.slow)
                                   for each in ON_SPARK if each != "sliding")])  # fmt: skip
@@ -216,6 +217,7 @@ def test_what_does_not_fit_is_refused_at_once(spark: SparkSession, tmp_path: Pat
     source.query(twenty, history=past, until="1970-01-01T00:50:00+00:00").aggregate(n=ff.Count())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("rocksdb")
 def test_a_stream_that_has_begun_asks_nothing_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
     tables = batches()

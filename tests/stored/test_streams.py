@@ -32,6 +32,7 @@ def stored(path: Path) -> Any:
     return ff.partials(path, time="t", by="k", frame="5 minutes", n=ff.Count(), s=ff.Sum("x"))
 
 
+@pytest.mark.slow
 def test_each_micro_batch_is_in_once(spark: SparkSession, tmp_path: Path) -> None:
     place, table, checkpoint = tmp_path / "events", tmp_path / "lake", tmp_path / "checkpoint"
     place.mkdir()

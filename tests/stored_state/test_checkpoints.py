@@ -57,7 +57,11 @@ def test_this_version_has_a_checkpoint() -> None:
 
 
 @pytest.mark.classic("what its foreachBatch calls runs in a Python of the server's, with all of PySpark")
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file",
+    [*(pytest.param(file, marks=pytest.mark.slow) for file in FILES[:-1]), FILES[-1]],
+    ids=lambda file: file.name,
+)
 def test_a_stored_checkpoint_goes_on(spark: SparkSession, tmp_path: Path, file: Path) -> None:
     for kind, checkpoint in unpacked(file, tmp_path).items():
         rows = [row for _ in range(MORE) for row in go_on(spark, kind, checkpoint)]

@@ -175,6 +175,7 @@ def test_files_of_the_command_line(tmp_path: Path) -> None:
         assert found == {"s": dt.timedelta(seconds=3), "m": dt.timedelta(seconds=1.5)}
 
 
+@pytest.mark.slow
 def test_on_spark(spark: Any, rocksdb: None, tmp_path: Path) -> None:
     """Spark SQL, mapInArrow, executors, tasks that read what Spark has written, and a stream, as the local engine."""
     table, _ = random_events("us", 30)

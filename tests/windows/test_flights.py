@@ -115,6 +115,7 @@ def test_local_is_as_sparks_own(local: pa.Table, sparks_own: pa.Table) -> None:
     assert_same(flat(local), flat(sparks_own))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combine", ["driver", "executors", "auto"])
 def test_spark(combine: str, spark: SparkSession, flights: Path, sparks_own: pa.Table) -> None:
     frame = spark.read.parquet(str(flights)).repartition(3)
