@@ -44,9 +44,9 @@ demo-stream: $(VENV)/has-spark
 	@$(BIN)/framefold demo --stream
 
 # Two processes at once: one has all that needs Spark, and so the one session; the other gives way, and what it says comes
-# after.
+# after. Properties have few examples, unless HYPOTHESIS_PROFILE asks for more: they have more among the slow tests.
 test: $(VENV)/has-test
-	@nice $(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}; nice $(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m "not slow and spark"; with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
