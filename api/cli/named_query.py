@@ -92,7 +92,8 @@ def _file(path: str) -> ModuleType:
         raise QueryError(f"{path!r} does not exist; expected a Python file with the query")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     spec = importlib.util.spec_from_file_location(NAME, path)
-    assert spec is not None and spec.loader is not None, path  # it ends with .py
+    assert spec is not None, path  # it ends with .py
+    assert spec.loader is not None, path
     module = importlib.util.module_from_spec(spec)
     sys.modules[NAME] = module  # where pickling looks for it
     with _said(f"{path!r} cannot be imported"):
@@ -126,7 +127,9 @@ def _said(what: str) -> Iterator[None]:
         if isinstance(error, FramefoldError) or from_spark(error):
             raise
         last = traceback.extract_tb(error.__traceback__)[-1]
-        where = "" if isinstance(error, SyntaxError) else f", in line {last.lineno} of {os.path.basename(last.filename)}"
+        where = (
+            "" if isinstance(error, SyntaxError) else f", in line {last.lineno} of {os.path.basename(last.filename)}"
+        )
         raise QueryError(f"{what}: {type(error).__name__}: {one_line(error)}{where}") from error
 
 

@@ -1,4 +1,4 @@
-"""What Flink SQL answers to queries of CSV files, as a stream and as a batch; run by the Python that has PyFlink."""
+"""What Flink SQL answers to queries of CSV files; run by the Python that has PyFlink."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ TABLE = (
     "CREATE TEMPORARY TABLE `{name}` ({columns}, WATERMARK FOR `{time}` AS `{time}` - INTERVAL '30' DAY) WITH "
     "('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv', 'csv.null-literal' = 'null')"
 )
+MODES = {"stream": EnvironmentSettings.in_streaming_mode, "batch": EnvironmentSettings.in_batch_mode}
 
 
-def environment(settings: EnvironmentSettings, tables: dict[str, Any]) -> TableEnvironment:
+def environment(mode: str, given: dict[str, Any]) -> TableEnvironment:
     """One that has the tables."""
-    made = TableEnvironment.create(settings)
-    made.get_config().set("table.local-time-zone", "UTC")
+    made = TableEnvironment.create(MODES[mode]())
+    made.get_config().set("table.local-time-zone", given["zone"])
     made.get_config().set("parallelism.default", "1")
-    for name, each in tables.items():
+    for name, each in given["tables"].items():
         columns = ", ".join(f"`{column}` {kind}" for column, kind in each["columns"].items())
         made.execute_sql(TABLE.format(name=name, columns=columns, time=each["time"], path=each["path"]))
     return made
@@ -35,27 +36,23 @@ def answer(made: TableEnvironment, query: str) -> Any:
         with made.execute_sql(query).collect() as rows:
             return [[plain(value) for value in row] for row in rows]
     except Exception as error:
-        causes = [line for line in str(error).splitlines() if line.strip() and not line.startswith("\t")]
-        return " | ".join(line.strip() for line in (causes[0], causes[-1]))
+        causes = [line for line in str(error).splitlines() if line and not line.startswith(("\t", "/*"))]
+        return " ".join(causes)
 
 
 def plain(value: Any) -> Any:
     """A value of JSON: times as text, numbers as floats."""
     if isinstance(value, (datetime.datetime, datetime.date)):
         return value.isoformat()
-    return float(value) if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) else value
+    return float(value) if isinstance(value, (int, Decimal)) and not isinstance(value, bool) else value
 
 
 def main(asked: str, into: str) -> None:
-    """Answer what a file asks in another one, written after each query."""
+    """Answer what a file asks in another one."""
     given = json.loads(Path(asked).read_text())
-    modes = {"stream": EnvironmentSettings.in_streaming_mode(), "batch": EnvironmentSettings.in_batch_mode()}
-    found: dict[str, dict[str, Any]] = {}
-    for mode, settings in modes.items():
-        made = environment(settings, given["tables"])
-        for query in given["queries"]:
-            found.setdefault(query, {})[mode] = answer(made, query)
-        Path(into).write_text(json.dumps(found))
+    made = {mode: environment(mode, given) for mode in MODES}
+    found = [answer(made[mode], query) for mode, query in given["queries"]]
+    Path(into).write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
