@@ -142,7 +142,7 @@ versions: $(MINIMA)/made $(SPARKS:%=$(VENV)/spark-%/made) $(PYTHONS:%=$(VENV)/py
 
 # Queries over windows in Flink SQL itself, by the PyFlink of the benchmarks: some minutes, and close to a gigabyte.
 flink: $(VENV)/has-test
-	@$(BIN)/pytest tests/flink/on_flink.py
+	@$(BIN)/python -m pytest tests/flink/on_flink.py
 
 # mypy and import-linter do not see through an editable install: they check the package as a user has it, and a program
 # of a user's.

@@ -285,7 +285,7 @@ def test_where_flink_means_something_else(answers: dict[str, Any], case: Case, t
 
 
 def test_deviations_over_frames(answers: dict[str, Any]) -> None:
-    """Flink takes the values that leave a frame out of a sum of squares, and so digits are lost, or there is no root."""
+    """Flink takes values that leave a frame out of a sum of squares: digits are lost, or there is no root."""
     mine, theirs = ({row[0]: row[1] for row in rows} for rows in (ours(DEVIATION.query), answers[DEVIATION.query]))
     assert mine.keys() == theirs.keys()
     assert all(theirs[at] != theirs[at] or theirs[at] == pytest.approx(right, abs=1e-6) for at, right in mine.items())
