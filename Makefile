@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
+# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | flink | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -34,7 +34,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
+.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions flink lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -139,6 +139,10 @@ versions: $(MINIMA)/made $(SPARKS:%=$(VENV)/spark-%/made) $(PYTHONS:%=$(VENV)/py
 	    [ -z "$$others" ] || { wait $$others || bad=1; cat $$place/tests; }; \
 	done; \
 	$(BIN)/python docs/make_versions.py $(VERSIONS); exit $$bad
+
+# Queries over windows in Flink SQL itself, by the PyFlink of the benchmarks: some minutes, and close to a gigabyte.
+flink: $(VENV)/has-test
+	@$(BIN)/python -m pytest tests/flink/on_flink.py
 
 # mypy and import-linter do not see through an editable install: they check the package as a user has it, and a program
 # of a user's.

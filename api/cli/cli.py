@@ -1,4 +1,4 @@
-"""The command line: ``framefold`` with ``run``, ``sql``, ``partials``, ``submit``, ``demo``."""
+"""The command line: ``framefold`` with ``run``, ``sql``, ``partials``, ``stream``, ``submit``, ``demo``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperOption
 from .partials import app as partials
 from .plain import plain_arguments
 from .running import Interrupted, running
+from .stream import app as stream_states
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -36,6 +37,7 @@ MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; l
 
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
 app.add_typer(partials, name="partials")
+app.add_typer(stream_states, name="stream")
 
 
 @app.callback(invoke_without_command=True)
@@ -202,7 +204,7 @@ def submit(
         list[str],
         typer.Argument(
             metavar="[OPTIONS OF SPARK-SUBMIT] JOB [ARGUMENTS]",
-            help="JOB is a Python file, `run` or `demo`, with its arguments.",
+            help="JOB is a Python file, `run`, `stream` or `demo`, with its arguments.",
         ),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the line of spark-submit; run nothing.")] = False,
@@ -268,24 +270,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        return _failed(error)
+        return _failed(error, of_python=words[:1] == ["stream"])
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception, *, of_python: bool) -> int:
     """Say what has failed, in a sentence; what is neither framefold's nor Spark's is raised again."""
     from .. import FramefoldError, OperationError, QueryError
-    from .messages import as_options, essence, from_spark, with_notes
+    from .messages import as_commands, as_options, essence, from_spark, with_notes
 
+    worded = as_commands if of_python else as_options
     if isinstance(error, QueryError | OperationError):
-        return _say(as_options(str(error)), MISTAKE)
+        return _say(worded(str(error)), MISTAKE)
     if isinstance(error, FramefoldError):
-        return _say(as_options(with_notes(str(error), error)), FAILURE)
+        return _say(worded(with_notes(str(error), error)), FAILURE)
     if isinstance(error, MemoryError):
         return _say(with_notes("there is not enough memory for this", error), FAILURE)
     if isinstance(error, Interrupted):
         return _say(with_notes("interrupted", error), INTERRUPTED)
     if from_spark(error):
-        return _say(with_notes(f"Spark failed: {as_options(essence(str(error)))}", error), FAILURE)
+        return _say(with_notes(f"Spark failed: {worded(essence(str(error)))}", error), FAILURE)
     raise error
 
 

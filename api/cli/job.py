@@ -332,3 +332,16 @@ def own_session(app: str, master: str | None, *, progress: bool = False) -> Iter
     finally:
         if there is None:
             spark.stop()
+
+
+@contextmanager
+def without_stderr() -> Iterator[None]:
+    """What is started here has no stderr."""
+    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)

@@ -68,6 +68,18 @@ def as_options(message: str) -> str:
     )
 
 
+def as_commands(message: str) -> str:
+    """A message of a query that is the user's own Python, with commands in the place of two methods.
+
+    >>> as_commands("time= names the unknown column 'x'; there are none")
+    "time= names the unknown column 'x'; there are none"
+    >>> as_commands("there is no state of a stream in 'state'; expected what .export_state has written")
+    "there is no state of a stream in 'state'; expected what framefold stream export has written"
+    """
+    message = message.replace("skip_incomplete=True", "--skip-incomplete")
+    return re.sub(r"\.?\b(ex|im)port_state(\(\.*\))?", r"framefold stream \1port", message)
+
+
 def from_spark(error: Exception) -> bool:
     """Whether an exception is one of Spark's."""
     return any(each.__module__.split(".")[0] in ("pyspark", "py4j") for each in type(error).__mro__)

@@ -39,7 +39,7 @@ OPTIONS = {
 }
 """The settings that say the same as options of spark-submit."""
 
-COMMANDS = ("run", "demo")
+COMMANDS = ("run", "stream", "demo")
 """The commands of framefold that can be a job."""
 
 PATTERN = re.compile(r"[][{}*?,\\]")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time as clock
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -21,7 +19,7 @@ from rich.text import Text
 from ... import Average, Count, EngineError, events, parquet, sliding, stream_metrics
 from ...events import Windowed
 from ...spark.session.settings import of_streams
-from ..job import has_spark, own_session
+from ..job import has_spark, own_session, without_stderr
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
 
 if TYPE_CHECKING:
@@ -170,16 +168,3 @@ def rows(tables: list[pa.Table]) -> Counter[tuple[Any, ...]]:
         columns = [table["zone"].to_pylist(), start.to_pylist(), table["trips"].to_pylist()]
         found.update(zip(*columns, map(repr, table["speed"].to_pylist()), strict=True))
     return found
-
-
-@contextmanager
-def without_stderr() -> Iterator[None]:
-    """What is started here has no stderr."""
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)
