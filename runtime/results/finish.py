@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -26,6 +26,7 @@ from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
+from ..sliding.slide import way_of
 from ..tuning import CHUNK_WINDOWS
 from .beside import beside
 from .chunks import Chunk, chunks
@@ -112,14 +113,37 @@ def windows_of(chunk: Chunk) -> list[Found]:
 def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
     """For each output: the results of each kind of its windows. Take them before those of the next output."""
     plan = partials.plan
-    facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
+    facts = {at: RangeFacts(each.low, each.high) for at, each in enumerate(windows) if isinstance(each, Ranges)}
+    joined: dict[tuple[int, ...], RangeFacts] = {}
     for name in plan.outputs:
-        states = partials.states(name)
+        states, numbers = partials.states(name), slid_together(plan, name, facts)
         finish = partial(finished_in_runs, plan.outputs[name], longest_texts(partials, name))
+        together: dict[int, Column] = {}
+        if numbers:
+            if numbers not in joined:
+                joined[numbers] = RangeFacts.joined([facts[number] for number in numbers])
+            whole, start = results_over(plan.states[name], states, joined[numbers], finish), 0
+            for number in numbers:
+                size = len(facts[number].low)
+                together[number], start = whole.slice(start, size), start + size
         yield (
-            finished_over(plan, name, states, number, windows[number], finish, facts[number])
+            together[number]
+            if number in together
+            else finished_over(plan, name, states, number, windows[number], finish, facts.get(number))
             for number in plan.over[name]
         )
+
+
+def slid_together(plan: Plan, name: str, facts: Mapping[int, RangeFacts]) -> tuple[int, ...]:
+    """The kinds of an output's windows, by their numbers, that slide as one set of ranges; none where fewer than two do.
+
+    Kernels go once through the states for all ranges of a tile, in whatever order these are, and not for each kind.
+    """
+    if len(plan.over[name]) < 2 or way_of(plan.states[name]) != "kernels":
+        return ()
+    known = ((number, facts[number]) for number in dict.fromkeys(plan.over[name]) if number in facts)
+    found = tuple(number for number, each in known if len(each.low) and not each.in_runs)
+    return found if len(found) > 1 else ()
 
 
 def finished_over(

@@ -203,7 +203,7 @@ class Anchored(Windows):
         _, begin, stop = self._edges
         given = partials.given or self._by_key(partials)
         key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
-        low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
+        low, high = partials.locate(key, begin[anchor]), partials.locate_again(key, stop[anchor])
         bounds = self.start[anchor], self.end[anchor], self.at[anchor]
         found = Ranges(low, high, partials.starts[key], *bounds, anchor)
         if self.empty == "emit":
