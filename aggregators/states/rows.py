@@ -70,6 +70,8 @@ def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
         found = np.full(length, rest[0] if len(rest) else 0, rest.dtype)
         found[rows] = column
         return found
+    if isinstance(column, Compensated) and isinstance(rest, Compensated) and column.special_values is None is rest.special_values:
+        return Compensated(place(length, rows, column.high, rest.high), place(length, rows, column.low, rest.low))
     source = np.zeros(length, np.intp)
     source[rows] = np.arange(1, len(rows) + 1)
     return concatenate([rest, column])[source]

@@ -52,7 +52,8 @@ class FromAnchors(Spec):
         ColumnError, QueryError
             If a bound is null or of another type than the time, or a window ends before it starts.
         """
-        start, end, at = (self._ticks(time, name) for name in (self.start, self.end, self.at))
+        ticks = {name: self._ticks(time, name) for name in {self.start, self.end, self.at}}
+        start, end, at = ticks[self.start], ticks[self.end], ticks[self.at]
         backwards = np.flatnonzero(end < start)
         if len(backwards):
             row = int(backwards[0])
@@ -140,8 +141,9 @@ class Anchored(Windows):
         if not self.by_tick or self.edges is None:
             return None
         edges = np.array([min(ticks[0], self.edges[0]), max(ticks[1] + 1, self.edges[-1])])
-        bounds = {name: getattr(self, name)[rows] for name in ("start", "end", "at")}
-        return replace(self, keys=(keys,), key_names=("key",), edges=edges, **bounds)
+        start, end = self.start[rows], self.end[rows]
+        at = end if self.at is self.end else self.at[rows]
+        return replace(self, keys=(keys,), key_names=("key",), edges=edges, start=start, end=end, at=at)
 
     @property
     def anchor_ticks(self) -> tuple[Ints, Ints] | None:
