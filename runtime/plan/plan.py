@@ -152,7 +152,7 @@ class Axis:
         """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
         if self.intervals:
             return [view for _ in self.windows]
-        view = replace(view, untimed=self.beside == "event")
+        view = replace(view, untimed=self.beside in ("event", "label"))
         views = [view for _ in self.windows]
         if not self.alike or (len(self.windows) == 1 and self.beside == "event"):
             inputs = view.window_inputs

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
+from ...aggregators.states.alike import numbers
 from ...aggregators.states.arrays import Index, Ints
 from ..tuning import LONG_RUN_OF_WINDOWS, SCANNED_RANGES
 from .tiles import Tile, tiles, tiles_in_any_order
@@ -31,8 +32,10 @@ class RangeFacts:
 
     @classmethod
     def joined(cls, several: Sequence[RangeFacts]) -> RangeFacts:
-        """Those of several sets of ranges, one after the other."""
-        return cls(np.concatenate([each.low for each in several]), np.concatenate([each.high for each in several]))
+        """Those of several sets of ranges, one after the other: without runs."""
+        found = cls(np.concatenate([each.low for each in several]), np.concatenate([each.high for each in several]))
+        found.first = numbers(len(found.low))
+        return found
 
     @cached_property
     def first(self) -> Ints:
@@ -52,7 +55,7 @@ class RangeFacts:
 
     @cached_property
     def in_runs(self) -> bool:
-        """Whether many ranges begin and end a row after the one before, so that they slide faster than others."""
+        """Whether most ranges begin and end a row after the one before, so that they slide faster than others."""
         return LONG_RUN_OF_WINDOWS * len(self.first) < len(self.low)
 
     @cached_property

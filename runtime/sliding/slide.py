@@ -202,7 +202,7 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
             doubt = _slide(functions[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + tile.first)
-    places, order = np.unique(np.concatenate(doubtful)), facts.order
+    places, order = np.unique(np.concatenate(doubtful)) if len(doubtful) > 1 else doubtful[0], facts.order
     if order is None:
         return slid, places
     back = np.empty_like(order)

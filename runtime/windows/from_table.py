@@ -16,7 +16,7 @@ from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import GivenRows, PartialsView
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, UNTIMED, Coverage, Ranges
 from ..frames.windows import TypeOf, Windows
 from .spec import Spec
 
@@ -206,8 +206,9 @@ class Anchored(Windows):
         given = partials.given or self._by_key(partials)
         key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
         low, high = partials.locate(key, begin[anchor]), partials.locate_again(key, stop[anchor])
-        bounds = self.start[anchor], self.end[anchor], self.at[anchor]
-        found = Ranges(low, high, partials.starts[key], *bounds, anchor)
+        found = Ranges(low, high, partials.starts[key], UNTIMED, UNTIMED, None, anchor)
+        if not partials.untimed:
+            found = found._replace(start=self.start[anchor], end=self.end[anchor], at=self.at[anchor])
         if self.empty == "emit":
             return found
         rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])
