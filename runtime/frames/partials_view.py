@@ -191,13 +191,20 @@ class PartialsView:
     def locate_again(self, keys: Ints, positions: Ints) -> Ints:
         """:meth:`locate`, of the same positions of the same keys once: windows of several kinds may end at the same ones."""
         last = self._last
-        if not (last and np.array_equal(last[0], keys) and np.array_equal(last[1], positions)):
+        same = last and (last[0] is keys or np.array_equal(last[0], keys))
+        if not (same and np.array_equal(last[1], positions)):
             last[:] = keys, positions, self.locate(keys, positions)
         return last[2]
 
     @cached_property
     def _last(self) -> list[Ints]:
         return []
+
+    @cached_property
+    def key_given(self) -> Ints:
+        """The number of the key of each row that is :attr:`given`."""
+        counts = () if self.given is None else self.given.counts
+        return np.repeat(np.arange(len(counts)), counts)
 
     @cached_property
     def _places(self) -> tuple[Ints, int, int] | None:

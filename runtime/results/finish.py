@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -114,36 +114,23 @@ def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Ite
     """For each output: the results of each kind of its windows. Take them before those of the next output."""
     plan = partials.plan
     facts = {at: RangeFacts(each.low, each.high) for at, each in enumerate(windows) if isinstance(each, Ranges)}
+    irregular = [at for at, each in facts.items() if len(facts) > 1 and len(each.low) and not each.in_runs]
     joined: dict[tuple[int, ...], RangeFacts] = {}
     for name in plan.outputs:
-        states, numbers = partials.states(name), slid_together(plan, name, facts)
+        states, bound = partials.states(name), plan.states[name]
         finish = partial(finished_in_runs, plan.outputs[name], longest_texts(partials, name))
-        together: dict[int, Column] = {}
-        if numbers:
+        numbers, together = tuple(at for at in irregular if at in plan.over[name]), dict[int, Column]()
+        if len(numbers) > 1 and way_of(bound) == "kernels":  # these pass over the states once for all ranges of a tile
             if numbers not in joined:
-                joined[numbers] = RangeFacts.joined([facts[number] for number in numbers])
-            whole, start = results_over(plan.states[name], states, joined[numbers], finish), 0
-            for number in numbers:
-                size = len(facts[number].low)
-                together[number], start = whole.slice(start, size), start + size
+                joined[numbers] = RangeFacts.joined([facts[at] for at in numbers])
+            whole, start = results_over(bound, states, joined[numbers], finish), 0
+            for at in numbers:
+                size = len(facts[at].low)
+                together[at], start = whole.slice(start, size), start + size
         yield (
-            together[number]
-            if number in together
-            else finished_over(plan, name, states, number, windows[number], finish, facts.get(number))
-            for number in plan.over[name]
+            together[at] if at in together else finished_over(plan, name, states, at, windows[at], finish, facts.get(at))
+            for at in plan.over[name]
         )
-
-
-def slid_together(plan: Plan, name: str, facts: Mapping[int, RangeFacts]) -> tuple[int, ...]:
-    """The kinds of an output's windows, by their numbers, that slide as one set of ranges; none where fewer than two do.
-
-    Kernels go once through the states for all ranges of a tile, in whatever order these are, and not for each kind.
-    """
-    if len(plan.over[name]) < 2 or way_of(plan.states[name]) != "kernels":
-        return ()
-    known = ((number, facts[number]) for number in dict.fromkeys(plan.over[name]) if number in facts)
-    found = tuple(number for number, each in known if len(each.low) and not each.in_runs)
-    return found if len(found) > 1 else ()
 
 
 def finished_over(

@@ -203,8 +203,9 @@ class Anchored(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
         _, begin, stop = self._edges
-        given = partials.given or self._by_key(partials)
-        key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
+        partials = partials if partials.given is not None else replace(partials, given=self._by_key(partials))
+        assert partials.given is not None
+        key, anchor = partials.key_given, partials.given.number
         low, high = partials.locate(key, begin[anchor]), partials.locate_again(key, stop[anchor])
         found = Ranges(low, high, partials.starts[key], UNTIMED, UNTIMED, None, anchor)
         if not partials.untimed:
