@@ -291,7 +291,7 @@ def first_rows(
     with nogil:
         for at in range(length):
             number = wanted[at]
-            if keys[at] == key and number >= before:
+            if at and keys[at] == key and number >= before:
                 low = found[at - 1]
             else:
                 key = keys[at]
