@@ -55,8 +55,9 @@ class RangeFacts:
 
     @cached_property
     def in_runs(self) -> bool:
-        """Whether most ranges begin and end a row after the one before, so that they slide faster than others."""
-        return LONG_RUN_OF_WINDOWS * len(self.first) < len(self.low)
+        """Whether most ranges begin a row after the one before, so that they slide faster than others."""
+        others = len(self.low) - np.count_nonzero(np.diff(self.low) == 1)
+        return LONG_RUN_OF_WINDOWS * others < len(self.low)
 
     @cached_property
     def ascending(self) -> bool:
