@@ -176,20 +176,21 @@ class PartialsView:
         rows = self.frames if of is None else of
         if loops.compiled:
             columns = (rows, self.starts.astype(np.int64, copy=False), self.ends, keys, positions)
-            place = np.empty(len(keys), np.int64)
+            place: Ints = np.empty(len(keys), np.int64)
             loops.first_rows(*map(np.ascontiguousarray, columns), place)
             return place
         found = self._places if of is None else places_of(self.key, len(self.starts), of)
         if found is not None:
             packed, least, size = found
             wanted = keys * size + (positions - least).clip(0, size - 1)
-            return np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            place = np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            return place
         numbers, size = span(np.concatenate([rows, positions]))
         together, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
         return np.searchsorted(together[: len(rows)], together[len(rows) :], side="left").astype(np.int64)
 
     def locate_again(self, keys: Ints, positions: Ints) -> Ints:
-        """:meth:`locate`, of the same positions of the same keys once: windows of several kinds may end at the same ones."""
+        """:meth:`locate`, once where the last positions were the same: windows of several kinds may end alike."""
         last = self._last
         same = last and (last[0] is keys or np.array_equal(last[0], keys))
         if not (same and np.array_equal(last[1], positions)):

@@ -49,7 +49,9 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
         ]
     whole = list(map(are_numbers, rows))
     found = {
-        Taken(name, number): column if whole[number] and len(rows[number]) == len(column) else at_rows(column, rows[number])
+        Taken(name, number): column
+        if whole[number] and len(rows[number]) == len(column)
+        else at_rows(column, rows[number])
         for name, several in outputs
         for number, column in zip(plan.over[name], several, strict=True)
     }

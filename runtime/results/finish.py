@@ -128,7 +128,9 @@ def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Ite
                 size = len(facts[at].low)
                 together[at], start = whole.slice(start, size), start + size
         yield (
-            together[at] if at in together else finished_over(plan, name, states, at, windows[at], finish, facts.get(at))
+            together[at]
+            if at in together
+            else finished_over(plan, name, states, at, windows[at], finish, facts.get(at))
             for at in plan.over[name]
         )
 

@@ -57,7 +57,7 @@ class RangeFacts:
     def in_runs(self) -> bool:
         """Whether most ranges begin a row after the one before, so that they slide faster than others."""
         others = len(self.low) - np.count_nonzero(np.diff(self.low) == 1)
-        return LONG_RUN_OF_WINDOWS * others < len(self.low)
+        return bool(LONG_RUN_OF_WINDOWS * others < len(self.low))
 
     @cached_property
     def ascending(self) -> bool:

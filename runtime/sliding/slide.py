@@ -131,10 +131,10 @@ def slide(
         slid, doubtful = by_kernels(operation, states, facts)
         if not len(doubtful):
             return slid
-        some = low[doubtful], high[doubtful]
+        begin, end = low[doubtful], high[doubtful]
         if facts.ascending:
-            return replace(slid, doubtful, by_two_stacks(operation, states, *some))
-        return replace(slid, doubtful, slide(operation, states, *some, "two-stacks"))
+            return replace(slid, doubtful, by_two_stacks(operation, states, begin, end))
+        return replace(slid, doubtful, slide(operation, states, begin, end, "two-stacks"))
     if not facts.ascending:
         return in_order(operation, states, low, high, way)
     if (runs := long_runs(operation, facts, way)) is not None:

@@ -20,9 +20,8 @@ import framefold as ff
 from framefold.runtime.sliding.range_facts import RangeFacts, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels
 from framefold.runtime.sliding.sparse_table import extremes
-from framefold.runtime.sliding.tiles import Tile
+from framefold.runtime.sliding.tiles import Tile, tiles_in_any_order
 from framefold.runtime.sliding.tiles import tiles as cut
-from framefold.runtime.sliding.tiles import tiles_in_any_order
 from framefold.runtime.sliding.workspace import Workspace
 
 from ..support.inner import inner, place_of
@@ -73,7 +72,9 @@ def in_any_order(draw: st.DrawFn, rows: int) -> Ranges:
     """Ranges none of which is empty, that move forward or not: within one another, the same ones again."""
     if draw(st.booleans()):
         return draw(forward(rows))
-    ends = st.tuples(st.integers(0, rows - 1), st.integers(1, rows)).map(lambda ends: (ends[0], max(ends[0] + 1, ends[1])))
+    ends = st.tuples(st.integers(0, rows - 1), st.integers(1, rows)).map(
+        lambda ends: (ends[0], max(ends[0] + 1, ends[1]))
+    )
     low, high = np.array(draw(st.lists(ends, min_size=1, max_size=30))).T
     return low.copy(), high.copy()
 
@@ -405,7 +406,12 @@ def test_extremes_refuse_other_ranges() -> None:
     with pytest.raises(ValueError, match="there must be"):
         loops.range_extremes(three, whole, whole, True, np.zeros(2))
     loops.range_extremes(np.zeros(0), whole[:0], whole[:0], True, np.zeros(0))
-    for begin, end in (([2, 2, 9], [3, 3, 10]), ([0, -1, 0], [2, 2, 2]), ([0, 1, 1], [1, 1, 2]), ([0, 2, 0], [2, 1, 2])):
+    for begin, end in (
+        ([2, 2, 9], [3, 3, 10]),
+        ([0, -1, 0], [2, 2, 2]),
+        ([0, 1, 1], [1, 1, 2]),
+        ([0, 2, 0], [2, 1, 2]),
+    ):
         for least in (True, False):
             with pytest.raises(ValueError, match="must be of rows, and not empty"):
                 loops.range_extremes(three, np.array(begin), np.array(end), least, three.copy())
@@ -424,7 +430,7 @@ def test_first_rows_of_keys(of_keys: list[list[int]], wanted: list[tuple[int, in
     wanted = [(key % len(of_keys), number) for key, number in (sorted(wanted) if forward else wanted)]
     ends = np.cumsum([len(each) for each in of_keys])
     starts = ends - [len(each) for each in of_keys]
-    numbers, found = np.array(sum(of_keys, []), np.int64), np.empty(len(wanted), np.int64)
+    numbers, found = np.concatenate(of_keys).astype(np.int64), np.empty(len(wanted), np.int64)
     keys, positions = np.array(wanted, np.int64).reshape(-1, 2).T.copy()
     loops.first_rows(numbers, starts, ends, keys, positions, found)
     assert found.tolist() == [starts[key] + bisect_left(of_keys[key], number) for key, number in wanted]
