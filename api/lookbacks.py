@@ -17,6 +17,7 @@ from .aggregators.errors import ColumnError, QueryError, nearest
 from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
 from .runtime.columns.plain import plain, plain_type
+from .runtime.columns.sorting import differs
 from .runtime.columns.ticks import Duration, TimeColumn
 from .runtime.local import LocalEngine
 from .runtime.plan.window_inputs import own_name
@@ -92,14 +93,18 @@ class Lookback:
 
         So they do where they are many: frames would hardly have two events of a key.
         """
-        begins = [each + (self.closed in ("right", "neither")) for each in starts]
-        stop = ticks + (self.closed in ("right", "both"))
-        found = np.unique(np.concatenate([stop[:FEW_EDGES], *(each[:FEW_EDGES] for each in begins)]))
-        if len(ticks) and len(found) <= FEW_EDGES < len(ticks):
-            found = np.unique(np.concatenate([stop, *begins]))
+        begin, stop = int(self.closed in ("right", "neither")), int(self.closed in ("right", "both"))
+
+        def cuts(some: slice) -> Ints:
+            found = np.sort(np.concatenate([ticks[some] + stop, *(each[some] + begin for each in starts)]))
+            return found[differs(found)]
+
+        found = cuts(slice(FEW_EDGES))
+        if len(found) <= FEW_EDGES < len(ticks):
+            found = cuts(slice(None))
         if len(found) <= FEW_EDGES:
             return found, False
-        return np.array([min(map(np.min, begins)), stop.max()]), True
+        return np.array([min(map(np.min, starts)) + begin, ticks.max() + stop]), True
 
 
 def lookback(

@@ -117,29 +117,30 @@ def range_sums(
     const int64_t[::1] end not None,
     int64_t[::1] sums not None,
 ):
-    """Set the sums of ranges of rows, both ends of which ascend, modulo 2**64."""
-    cdef Py_ssize_t window, entering = 0, leaving = 0, rows = values.shape[0], length = sums.shape[0]
+    """Set the sums of ranges of rows, in any order, modulo 2**64."""
+    cdef Py_ssize_t window, row = 0, rows = values.shape[0], length = sums.shape[0]
     cdef uint64_t total = 0
-    cdef bint forward = True
+    cdef uint64_t* running
+    cdef bint right = True
     if begin.shape[0] != length or end.shape[0] != length:
         raise ValueError("range_sums: there must be a beginning and an end for each sum")
+    running = <uint64_t*>malloc((rows + 1) * sizeof(uint64_t))
+    if running == NULL:
+        raise MemoryError
+    running[0] = 0
     with nogil:
         for window in range(length):
-            if not leaving <= begin[window] <= end[window] <= rows or end[window] < entering:
-                forward = False
+            if not 0 <= begin[window] <= end[window] <= rows:
+                right = False
                 break
-            if begin[window] >= entering:
-                entering = leaving = begin[window]
-                total = 0
-            while entering < end[window]:
-                total += <uint64_t>values[entering]
-                entering += 1
-            while leaving < begin[window]:
-                total -= <uint64_t>values[leaving]
-                leaving += 1
-            sums[window] = <int64_t>total
-    if not forward:
-        raise ValueError("range_sums: ranges must be of rows, and their ends must ascend")
+            while row < end[window]:
+                total += <uint64_t>values[row]
+                row += 1
+                running[row] = total
+            sums[window] = <int64_t>(running[end[window]] - running[begin[window]])
+    free(running)
+    if not right:
+        raise ValueError("range_sums: ranges must be of rows")
 
 
 ctypedef fused Number:
@@ -147,50 +148,172 @@ ctypedef fused Number:
     int64_t
 
 
+cdef enum:
+    SPAN_BITS = 4
+    SPAN = 16
+
+
+cdef inline Number better(Number one, Number other, bint least) noexcept nogil:
+    if least:
+        return one if one < other else other
+    return one if one > other else other
+
+
+cdef void extremes_of_spans(
+    const Number* values, Py_ssize_t rows, bint least, Number* since, Number* until, Number* joined, Py_ssize_t levels
+) noexcept nogil:
+    """The extremes from the first row of each span up to each row, from each row up to its last one, and of all its rows.
+
+    The latter are the first of some ``levels``: each next one has those of twice as many spans from each one on.
+    """
+    cdef Py_ssize_t span, row, begin, end, level, half, spans = (rows + SPAN - 1) >> SPAN_BITS
+    cdef Number upward, downward
+    cdef Number* longer
+    for span in range(spans):
+        begin, end = span << SPAN_BITS, min((span + 1) << SPAN_BITS, rows)
+        upward, downward = values[begin], values[end - 1]
+        for row in range(end - begin):
+            upward = better(values[begin + row], upward, least)
+            downward = better(values[end - 1 - row], downward, least)
+            since[begin + row] = upward
+            until[end - 1 - row] = downward
+        joined[span] = upward
+    for level in range(1, levels):
+        half, longer = 1 << (level - 1), joined + spans
+        for span in range(spans - 2 * half + 1):
+            longer[span] = better(joined[span], joined[span + half], least)
+        joined = longer
+
+
+cdef bint extremes_of_ranges(
+    const int64_t* begin,
+    const int64_t* end,
+    Py_ssize_t length,
+    Py_ssize_t rows,
+    bint least,
+    const Number* values,
+    const Number* since,
+    const Number* until,
+    const Number* joined,
+    Number* found,
+) noexcept nogil:
+    """The extremes of ranges, by those of spans; whether all are ranges of rows, none of them empty."""
+    cdef Py_ssize_t window, row, first, between, level, spans = (rows + SPAN - 1) >> SPAN_BITS
+    cdef const Number* longest
+    cdef Number best
+    for window in range(length):
+        if not 0 <= begin[window] < end[window] <= rows:
+            return False
+        first = begin[window] >> SPAN_BITS
+        between = ((end[window] - 1) >> SPAN_BITS) - first - 1
+        if between < 0:
+            best = values[begin[window]]
+            for row in range(begin[window] + 1, end[window]):
+                best = better(values[row], best, least)
+        else:
+            best = better(until[begin[window]], since[end[window] - 1], least)
+            if between:
+                level = 0
+                while between >> (level + 1):
+                    level += 1
+                longest = joined + level * spans + first + 1
+                best = better(longest[0], best, least)
+                best = better(longest[between - (1 << level)], best, least)
+        found[window] = best
+    return True
+
+
 def range_extremes(
     const Number[::1] values not None,
     const int64_t[::1] begin not None,
     const int64_t[::1] end not None,
     bint least,
-    Number[::1] behind not None,
     Number[::1] found not None,
 ):
-    """Set the least or the greatest of ranges of rows, both ends of which ascend and none of which is empty.
+    """Set the least or the greatest of ranges of rows, in any order, none of which is empty; no value is NaN.
 
-    By two stacks: one has the extremes from each row up to an edge, in ``behind``, which is as long as ``values``; the
-    other one that of all rows from the edge on. None of the values is NaN.
+    Rows are in spans of equal length: a range begins and ends in one each, whose extremes from there on and up to there
+    are known, and those between are two runs of a power of two, of the sparse table of all spans.
     """
-    cdef Py_ssize_t window, row, edge = 0, entering = 0, left = 0
-    cdef Py_ssize_t rows = values.shape[0], length = found.shape[0]
-    cdef Number best = 0, ahead = 0
-    cdef bint forward = True
-    if begin.shape[0] != length or end.shape[0] != length or behind.shape[0] != rows:
-        raise ValueError("range_extremes: there must be a beginning and an end for each, and as much room as rows")
+    cdef Py_ssize_t window, widest = 0, levels = 1, rows = values.shape[0], length = found.shape[0]
+    cdef Number* since
+    cdef Number* joined
+    cdef bint right
+    if begin.shape[0] != length or end.shape[0] != length:
+        raise ValueError("range_extremes: there must be a beginning and an end for each")
+    if not length:
+        return
     with nogil:
         for window in range(length):
-            if not left <= begin[window] < end[window] <= rows or end[window] < entering:
-                forward = False
-                break
-            left = begin[window]
-            if left >= edge:  # all that is in the window is put behind a new edge
-                edge = entering = end[window]
-                best = behind[edge - 1] = values[edge - 1]
-                for row in range(edge - 2, left - 1, -1):
-                    best = values[row] if (values[row] < best) == least else best
-                    behind[row] = best
-                found[window] = best
-                continue
-            if entering < end[window] and entering == edge:
-                ahead = values[edge]
-            while entering < end[window]:
-                ahead = values[entering] if (values[entering] < ahead) == least else ahead
-                entering += 1
-            best = behind[left]
-            if entering > edge:
-                best = ahead if (ahead < best) == least else best
-            found[window] = best
-    if not forward:
-        raise ValueError("range_extremes: ranges must be of rows, not empty, and their ends must ascend")
+            widest = max(widest, min(end[window], rows) - max(begin[window], 0))
+    while widest >> (SPAN_BITS + levels):
+        levels += 1
+    since = <Number*>malloc((2 * rows + levels * (rows // SPAN + 1)) * sizeof(Number))
+    if since == NULL:
+        raise MemoryError
+    joined = since + 2 * rows
+    with nogil:  # each twice, so that the loops have no branch for it
+        if not rows:
+            right = False
+        elif least:
+            extremes_of_spans(&values[0], rows, True, since, since + rows, joined, levels)
+            right = extremes_of_ranges(
+                &begin[0], &end[0], length, rows, True, &values[0], since, since + rows, joined, &found[0]
+            )
+        else:
+            extremes_of_spans(&values[0], rows, False, since, since + rows, joined, levels)
+            right = extremes_of_ranges(
+                &begin[0], &end[0], length, rows, False, &values[0], since, since + rows, joined, &found[0]
+            )
+    free(since)
+    if not right:
+        raise ValueError("range_extremes: ranges must be of rows, and not empty")
+
+
+def first_rows(
+    const int64_t[::1] numbers not None,
+    const int64_t[::1] starts not None,
+    const int64_t[::1] ends not None,
+    const int64_t[::1] keys not None,
+    const int64_t[::1] wanted not None,
+    int64_t[::1] found not None,
+):
+    """Set the first row of each key whose number is not below what is wanted; the end of the key's where there is none.
+
+    Numbers ascend in each key. Where the same key is wanted with a greater number next, its rows before are not looked
+    at again.
+    """
+    cdef Py_ssize_t at, length = found.shape[0], rows = numbers.shape[0], low, size, step
+    cdef int64_t key = -1, before = 0, number
+    cdef bint right = True
+    if starts.shape[0] != ends.shape[0] or keys.shape[0] != length or wanted.shape[0] != length:
+        raise ValueError("first_rows: there must be a key and a number for each, and as many ends as beginnings")
+    with nogil:
+        for at in range(length):
+            number = wanted[at]
+            if at and keys[at] == key and number >= before:
+                low = found[at - 1]
+            else:
+                key = keys[at]
+                if not 0 <= key < starts.shape[0] or not 0 <= starts[key] <= ends[key] <= rows:
+                    right = False
+                    break
+                low = starts[key]
+            before = number
+            size = ends[key] - low
+            step = 1
+            while step <= size and numbers[low + step - 1] < number:
+                low += step
+                size -= step
+                step *= 2
+            size = min(size, step - 1)
+            while size > 0:  # the row is among these, or comes after them
+                step = (size + 1) // 2
+                low += step if numbers[low + step - 1] < number else 0
+                size -= step
+            found[at] = low
+    if not right:
+        raise ValueError("first_rows: there must be rows of each key")
 
 
 def decayed_means(
@@ -407,7 +530,7 @@ cdef bint slide_ranges "framefold_slide_ranges" (
     int64_t* running,
 ) noexcept nogil:
     """``plane_sums`` of ranges, as differences of running sums of integers: ``running`` has room for three a row, and 3."""
-    cdef Py_ssize_t window, start = 0, some, row = begin[0], until, at, many
+    cdef Py_ssize_t window, start = 0, some, row = 0, until, at, many
     cdef Adders by
     cdef Float upper, middle, lower
     cdef uint64_t one = 0, two = 0, three = 0, of_first, of_second, of_third
@@ -419,16 +542,14 @@ cdef bint slide_ranges "framefold_slide_ranges" (
     by.first, by.second, by.third = first, second, third
     upper.number, middle.number, lower.number = first, second, third
     of_first, of_second, of_third = upper.bits, middle.bits, lower.bits
-    if row < 0 or row > rows:
-        return False
-    for at in range(3):
-        running[3 * row + at] = 0
+    running[0] = running[1] = running[2] = 0
     while start < length:
         some = min(TILE_ROWS, length - start)
-        until = end[start + some - 1]
+        until = 0
         for window in range(start, start + some):
-            if not begin[0] <= begin[window] <= end[window] <= until or until > rows:
+            if not 0 <= begin[window] <= end[window] <= rows:
                 return False
+            until = max(until, end[window])
         while row < until:
             many = min(TILE_ROWS, until - row)
             for at in range(many):
@@ -473,8 +594,8 @@ def plane_sums(
     """Set the sums of windows over pairs of floats, and what rounding lost of them unless ``lost`` is None.
 
     Each value is split by the three ``adders`` into three floats whose sums are exact. Where ``begin`` is None, a
-    window of ``width`` rows begins at each row; otherwise windows are ranges of rows, and both ends ascend. False, with
-    unspecified sums, where three floats do not hold a pair, or ends do not ascend.
+    window of ``width`` rows begins at each row; otherwise windows are ranges of rows, in any order. False, with
+    unspecified sums, where three floats do not hold a pair, or a range is not of rows.
     """
     cdef bint whole
     cdef Adders by

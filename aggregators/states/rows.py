@@ -64,12 +64,18 @@ def concatenate(columns: Sequence[Column]) -> Column:
     return type(first).concatenate(columns) if hasattr(first, "concatenate") else np.concatenate(cast(Any, columns))
 
 
+def _place(length: int, rows: Index, values: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
+    found = np.full(length, rest[0] if len(rest) else 0, rest.dtype)
+    found[rows] = values
+    return found
+
+
 def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
     """A column of a length that has ``column`` at some rows and the one value of ``rest`` (length 1) elsewhere."""
     if isinstance(column, np.ndarray) and isinstance(rest, np.ndarray) and column.dtype == rest.dtype != object:
-        found = np.full(length, rest[0] if len(rest) else 0, rest.dtype)
-        found[rows] = column
-        return found
+        return _place(length, rows, column, rest)
+    if isinstance(column, Compensated) and isinstance(rest, Compensated) and column.special_values is None:
+        return Compensated(_place(length, rows, column.high, rest.high), _place(length, rows, column.low, rest.low))
     source = np.zeros(length, np.intp)
     source[rows] = np.arange(1, len(rows) + 1)
     return concatenate([rest, column])[source]

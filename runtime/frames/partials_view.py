@@ -173,16 +173,39 @@ class PartialsView:
 
     def locate(self, keys: Ints, positions: Ints, of: Ints | None = None) -> Ints:
         """The first row of each key (by number) whose frame, or other ascending number, is not below a position."""
+        rows = self.frames if of is None else of
+        if loops.compiled:
+            columns = (rows, self.starts.astype(np.int64, copy=False), self.ends, keys, positions)
+            place: Ints = np.empty(len(keys), np.int64)
+            loops.first_rows(*map(np.ascontiguousarray, columns), place)
+            return place
         found = self._places if of is None else places_of(self.key, len(self.starts), of)
         if found is not None:
             packed, least, size = found
             wanted = keys * size + (positions - least).clip(0, size - 1)
-            rows: Ints = np.searchsorted(packed, wanted).astype(np.int64, copy=False)
-            return rows
-        rows = self.frames if of is None else of
+            place = np.searchsorted(packed, wanted).astype(np.int64, copy=False)
+            return place
         numbers, size = span(np.concatenate([rows, positions]))
         together, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
         return np.searchsorted(together[: len(rows)], together[len(rows) :], side="left").astype(np.int64)
+
+    def locate_again(self, keys: Ints, positions: Ints) -> Ints:
+        """:meth:`locate`, once where the last positions were the same: windows of several kinds may end alike."""
+        last = self._last
+        same = last and (last[0] is keys or np.array_equal(last[0], keys))
+        if not (same and np.array_equal(last[1], positions)):
+            last[:] = keys, positions, self.locate(keys, positions)
+        return last[2]
+
+    @cached_property
+    def _last(self) -> list[Ints]:
+        return []
+
+    @cached_property
+    def key_given(self) -> Ints:
+        """The number of the key of each row that is :attr:`given`."""
+        counts = () if self.given is None else self.given.counts
+        return np.repeat(np.arange(len(counts)), counts)
 
     @cached_property
     def _places(self) -> tuple[Ints, int, int] | None:

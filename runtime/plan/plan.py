@@ -128,9 +128,10 @@ class Axis:
             assert ranks is not None
             return ranks, None
         frames, inside = self.windows[0].frames(ticks, ranks)
-        for each in self.windows[1:]:
+        others = self.windows[1:]
+        some = np.array(edges(ticks) if len(ticks) and others and self.alike else [], np.int64)
+        for each in others:
             if self.alike:  # which only looks whether windows leave the range of their bounds
-                some = np.array(edges(ticks) if len(ticks) else [], np.int64)
                 each.frames(some, None if ranks is None else ranks[: len(some)])
                 continue
             more, also = each.frames(ticks, ranks)
@@ -151,7 +152,7 @@ class Axis:
         """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
         if self.intervals:
             return [view for _ in self.windows]
-        view = replace(view, untimed=self.beside == "event")
+        view = replace(view, untimed=self.beside in ("event", "label"))
         views = [view for _ in self.windows]
         if not self.alike or (len(self.windows) == 1 and self.beside == "event"):
             inputs = view.window_inputs

@@ -20,8 +20,9 @@ def is_as_of(plan: Plan) -> bool:
     kinds = plan.axis.windows
     if not loops.compiled or plan.until is not None or plan.samples or plan.filled:
         return False
-    each_one = all(each.anchor_ticks is not None and each.same_rows(kinds[0]) for each in kinds)
-    return each_one and all(is_answered(bound, None) for bound in plan.outputs.values())
+    if not all(is_answered(bound, None) for bound in plan.outputs.values()):
+        return False
+    return all(each.anchor_ticks is not None and each.same_rows(kinds[0]) for each in kinds)
 
 
 def results_as_of(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None:

@@ -47,8 +47,11 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
             window_of_each(found, view, events, windows.unit == "rows")
             for found, view, windows in zip(kinds, chunk.views, plan.axis.windows, strict=True)
         ]
+    whole = list(map(are_numbers, rows))
     found = {
-        Taken(name, number): at_rows(column, rows[number])
+        Taken(name, number): column
+        if whole[number] and len(rows[number]) == len(column)
+        else at_rows(column, rows[number])
         for name, several in outputs
         for number, column in zip(plan.over[name], several, strict=True)
     }
@@ -60,7 +63,7 @@ def labels_of(kinds: list[Ranges | Coverage]) -> tuple[Ints, list[Ints]]:
     """The labels that have a window of any kind, and the number of the window of each, for each kind; -1 for none."""
     found = [each.of for each in kinds if isinstance(each, Ranges) and each.of is not None]
     labels = found[0]
-    if all(np.array_equal(labels, each) for each in found):
+    if all(each is labels or np.array_equal(labels, each) for each in found):
         return labels, [numbers(len(labels)) for _ in found]
     labels = np.unique(np.concatenate(found))
     places = [np.full(len(labels), -1) for _ in found]

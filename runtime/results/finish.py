@@ -26,6 +26,7 @@ from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
+from ..sliding.slide import way_of
 from ..tuning import CHUNK_WINDOWS
 from .beside import beside
 from .chunks import Chunk, chunks
@@ -112,13 +113,25 @@ def windows_of(chunk: Chunk) -> list[Found]:
 def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
     """For each output: the results of each kind of its windows. Take them before those of the next output."""
     plan = partials.plan
-    facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
+    facts = {at: RangeFacts(each.low, each.high) for at, each in enumerate(windows) if isinstance(each, Ranges)}
+    irregular = [at for at, each in facts.items() if len(facts) > 1 and len(each.low) and not each.in_runs]
+    joined: dict[tuple[int, ...], RangeFacts] = {}
     for name in plan.outputs:
-        states = partials.states(name)
+        states, bound = partials.states(name), plan.states[name]
         finish = partial(finished_in_runs, plan.outputs[name], longest_texts(partials, name))
+        numbers, together = tuple(at for at in irregular if at in plan.over[name]), dict[int, Column]()
+        if len(numbers) > 1 and way_of(bound) == "kernels":  # these pass over the states once for all ranges of a tile
+            if numbers not in joined:
+                joined[numbers] = RangeFacts.joined([facts[at] for at in numbers])
+            whole, start = results_over(bound, states, joined[numbers], finish), 0
+            for at in numbers:
+                size = len(facts[at].low)
+                together[at], start = whole.slice(start, size), start + size
         yield (
-            finished_over(plan, name, states, number, windows[number], finish, facts[number])
-            for number in plan.over[name]
+            together[at]
+            if at in together
+            else finished_over(plan, name, states, at, windows[at], finish, facts.get(at))
+            for at in plan.over[name]
         )
 
 

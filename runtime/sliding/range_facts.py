@@ -5,15 +5,17 @@ Most is known from the first windows of runs, in which both ends ascend by a row
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
-from ...aggregators.states.arrays import Ints
+from ...aggregators.states.alike import numbers
+from ...aggregators.states.arrays import Index, Ints
 from ..tuning import LONG_RUN_OF_WINDOWS, SCANNED_RANGES
-from .tiles import Tile, tiles
+from .tiles import Tile, tiles, tiles_in_any_order
 
 
 class RangeFacts:
@@ -28,6 +30,13 @@ class RangeFacts:
     def __init__(self, low: Ints, high: Ints) -> None:
         self.low, self.high = low, high
 
+    @classmethod
+    def joined(cls, several: Sequence[RangeFacts]) -> RangeFacts:
+        """Those of several sets of ranges, one after the other: without runs."""
+        found = cls(np.concatenate([each.low for each in several]), np.concatenate([each.high for each in several]))
+        found.first = numbers(len(found.low))
+        return found
+
     @cached_property
     def first(self) -> Ints:
         """The first windows of their runs, of :func:`runs_by_a_row`."""
@@ -37,6 +46,18 @@ class RangeFacts:
     def none_empty(self) -> bool:
         """Whether no range is empty."""
         return none_empty(self.low, self.high, self.first)
+
+    @cached_property
+    def filled(self) -> tuple[Ints, RangeFacts]:
+        """The ranges that are not empty: their places, and what is asked of them."""
+        some = np.flatnonzero(self.high > self.low)
+        return some, RangeFacts(self.low[some], self.high[some])
+
+    @cached_property
+    def in_runs(self) -> bool:
+        """Whether most ranges begin a row after the one before, so that they slide faster than others."""
+        others = len(self.low) - np.count_nonzero(np.diff(self.low) == 1)
+        return bool(LONG_RUN_OF_WINDOWS * others < len(self.low))
 
     @cached_property
     def ascending(self) -> bool:
@@ -58,8 +79,17 @@ class RangeFacts:
 
     @cached_property
     def tiles(self) -> list[Tile]:
-        """Their tiles, where both ends ascend and none is empty."""
-        return tiles(self.low, self.high, self.first)
+        """Their tiles, where none is empty: of ranges in :attr:`order`."""
+        return tiles(self.low, self.high, self.first) if self.ascending else self._in_any_order[1]
+
+    @cached_property
+    def order(self) -> Index | None:
+        """The order of ranges in their tiles; None: as they are."""
+        return None if self.ascending else self._in_any_order[0]
+
+    @cached_property
+    def _in_any_order(self) -> tuple[Index | None, list[Tile]]:
+        return tiles_in_any_order(self.low, self.high)
 
 
 def runs_by_a_row(low: Ints, high: Ints) -> Ints:

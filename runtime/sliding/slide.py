@@ -50,7 +50,7 @@ def way_in_words(plan: Plan, output: str, number: int) -> str:
         return "slides by nothing to slide (no element operations): a window is one frame"
     if bound.answers_ranges and (windows.forward or bound.operation.answers_nested):
         return f"is answered over ranges of its values, without a state a window (cost: {bound.operation.range_cost})"
-    if not windows.forward:
+    if not windows.forward and way_of_states(bound) != "kernels":
         return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
     cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
     words = f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
@@ -62,7 +62,7 @@ def way_in_words(plan: Plan, output: str, number: int) -> str:
 
 
 def way_of(operation: BoundAggregate) -> Way:
-    """The way in which the windows of an operation slide; where ranges do not move forward, it is the range tree."""
+    """The way in which windows slide; by others than kernels, those that do not move forward by the range tree."""
     if operation.answers_ranges:
         return "values"
     return way_of_states(operation)
@@ -94,7 +94,8 @@ def slide(
     low, high
         The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
-        How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree.
+        How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree,
+        unless by kernels, for which they need no order.
     facts
         Of these ranges, where several outputs share them.
 
@@ -120,19 +121,22 @@ def slide(
     way = way_of_states(operation) if way in (None, "values") else way
     facts = RangeFacts(low, high) if facts is None else facts
     if not facts.none_empty:
-        filled = np.flatnonzero(high > low)
-        return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
+        filled, some = facts.filled
+        return operation.scatter(len(low), filled, slide(operation, states, some.low, some.high, way, some))
     if facts.of_one_row:
         return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
-    if not facts.ascending:
-        return in_order(operation, states, low, high, way)
     if way == "kernels":
         slid, doubtful = by_kernels(operation, states, facts)
         if not len(doubtful):
             return slid
-        return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
+        begin, end = low[doubtful], high[doubtful]
+        if facts.ascending:
+            return replace(slid, doubtful, by_two_stacks(operation, states, begin, end))
+        return replace(slid, doubtful, slide(operation, states, begin, end, "two-stacks"))
+    if not facts.ascending:
+        return in_order(operation, states, low, high, way)
     if (runs := long_runs(operation, facts, way)) is not None:
         return by_runs(operation, states, low, high, runs)
     return by_calls(operation, states, low, high, way)
@@ -183,7 +187,7 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     states
         One state a row.
     facts
-        Of the ranges: both ends ascend, none is empty.
+        Of the ranges: none is empty.
     """
     rounded: bool = getattr(operation.operation, "rounds", False)
     slid = {key: empty_like(column, len(facts.low), rounded) for key, column in states.items()}
@@ -198,7 +202,12 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
             doubt = _slide(functions[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + tile.first)
-    return slid, np.unique(np.concatenate(doubtful))
+    places, order = np.unique(np.concatenate(doubtful)) if len(doubtful) > 1 else doubtful[0], facts.order
+    if order is None:
+        return slid, places
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return take(slid, back), np.sort(order[places])
 
 
 def all_true(column: Column) -> bool:

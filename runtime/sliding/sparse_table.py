@@ -1,6 +1,7 @@
 """Extremes or other idempotent functions: a window is two overlapping spans of a power of two rows.
 
-Where windows begin and end irregularly, and values are plain, a compiled loop does it by two stacks in one pass.
+Where windows begin and end irregularly, and values are plain, a compiled loop does so with spans of 16 rows and more;
+what a window has beside these is known from the rows of two such spans.
 
 The sparse table of M. A. Bender and M. Farach-Colton, "The LCA problem revisited", 2000: spans of 2, 4, 8, ... rows,
 each joined from two of the half. That is log2(width) vector passes over columns in the cache, faster than two-stacks.
@@ -52,9 +53,9 @@ def extremes(values: NDArray[Any], function: np.ufunc, tile: Tile, work: Workspa
             copy_rows(begins, tile.low, out)
         return
     begin, end = tile.ranges()
-    if loops.compiled and function in (*LEAST, *GREATEST) and in_one_pass(values):
-        ranges, behind = map(np.ascontiguousarray, (begin, end)), work.column("behind", len(values), values.dtype)
-        loops.range_extremes(np.ascontiguousarray(values), *ranges, function in LEAST, behind, out)
+    if loops.compiled and function in (*LEAST, *GREATEST) and compares(values):
+        ranges = map(np.ascontiguousarray, (begin, end))
+        loops.range_extremes(np.ascontiguousarray(values), *ranges, function in LEAST, out)
         return
     # The exponents of the widths, as floats have them.
     levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
@@ -64,7 +65,7 @@ def extremes(values: NDArray[Any], function: np.ufunc, tile: Tile, work: Workspa
             out[of] = function(each[begin[of]], each[end[of] - (1 << level)])
 
 
-def in_one_pass(values: NDArray[Any]) -> bool:
+def compares(values: NDArray[Any]) -> bool:
     """Whether the compiled loop joins values to the same bits: none is NaN, and zeros have one sign."""
     if values.dtype == np.int64:
         return True

@@ -6,11 +6,13 @@ Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked alg
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from ...aggregators.states.arrays import Ints
+from ...aggregators.states.arrays import Index, Ints
+from ..columns.sorting import differs, stable_order
 from ..tuning import LONG_RUN_OF_WINDOWS, REGULAR_RUN, ROWS_PER_WIDTH, TILE_ROWS, TILE_WINDOWS
 
 
@@ -74,6 +76,37 @@ def tiles(low: Ints, high: Ints, first: Ints) -> list[Tile]:
         found += [_tile(low, high, *part) for part in parts if part[0] < part[1]]
         start = stop
     return found
+
+
+def tiles_in_any_order(low: Ints, high: Ints) -> tuple[Index | None, list[Tile]]:
+    """The tiles of ranges that do not ascend, and the order of the ranges in them; None: as they are, in one tile.
+
+    Parameters
+    ----------
+    low, high
+        The half-open ranges of rows, shape (ranges,): in any order, none is empty.
+
+    Examples
+    --------
+    >>> order, found = tiles_in_any_order(np.array([2, 0, 1]), np.array([5, 9, 2]))
+    >>> order, [(each.begin, each.end, each.widest) for each in found]
+    (None, [(0, 9, 9)])
+    """
+    begin, rows = int(low.min()), max(TILE_ROWS, ROWS_PER_WIDTH * int((high - low).max()))
+    if int(high.max()) - begin <= 2 * rows:
+        return None, [_tile_in_any_order(low, high, 0, len(low))]
+    number = (low - begin) // rows
+    order = stable_order(number, int(number.max()) + 1)
+    cuts = [*np.flatnonzero(differs(number[order])).tolist(), len(low)]
+    low, high = low[order], high[order]
+    return order, [_tile_in_any_order(low, high, first, last) for first, last in itertools.pairwise(cuts)]
+
+
+def _tile_in_any_order(low: Ints, high: Ints, first: int, last: int) -> Tile:
+    """Some ranges, which need not ascend, as one tile."""
+    lows, highs = low[first:last], high[first:last]
+    begin, end, widest = int(lows.min()), int(highs.max()), int((highs - lows).max())
+    return Tile(first, last, begin, end, 0, widest, lows - begin, highs - begin)
 
 
 def _runs_between(first: Ints, start: int, stop: int) -> Ints | slice:

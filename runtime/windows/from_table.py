@@ -16,7 +16,7 @@ from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import GivenRows, PartialsView
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, UNTIMED, Coverage, Ranges
 from ..frames.windows import TypeOf, Windows
 from .spec import Spec
 
@@ -52,7 +52,8 @@ class FromAnchors(Spec):
         ColumnError, QueryError
             If a bound is null or of another type than the time, or a window ends before it starts.
         """
-        start, end, at = (self._ticks(time, name) for name in (self.start, self.end, self.at))
+        ticks = {name: self._ticks(time, name) for name in {self.start, self.end, self.at}}
+        start, end, at = ticks[self.start], ticks[self.end], ticks[self.at]
         backwards = np.flatnonzero(end < start)
         if len(backwards):
             row = int(backwards[0])
@@ -140,8 +141,9 @@ class Anchored(Windows):
         if not self.by_tick or self.edges is None:
             return None
         edges = np.array([min(ticks[0], self.edges[0]), max(ticks[1] + 1, self.edges[-1])])
-        bounds = {name: getattr(self, name)[rows] for name in ("start", "end", "at")}
-        return replace(self, keys=(keys,), key_names=("key",), edges=edges, **bounds)
+        start, end = self.start[rows], self.end[rows]
+        at = end if self.at is self.end else self.at[rows]
+        return replace(self, keys=(keys,), key_names=("key",), edges=edges, start=start, end=end, at=at)
 
     @property
     def anchor_ticks(self) -> tuple[Ints, Ints] | None:
@@ -201,11 +203,13 @@ class Anchored(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
         _, begin, stop = self._edges
-        given = partials.given or self._by_key(partials)
-        key, anchor = np.repeat(np.arange(len(given.counts)), given.counts), given.number
-        low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
-        bounds = self.start[anchor], self.end[anchor], self.at[anchor]
-        found = Ranges(low, high, partials.starts[key], *bounds, anchor)
+        partials = partials if partials.given is not None else replace(partials, given=self._by_key(partials))
+        assert partials.given is not None
+        key, anchor = partials.key_given, partials.given.number
+        low, high = partials.locate(key, begin[anchor]), partials.locate_again(key, stop[anchor])
+        found = Ranges(low, high, partials.starts[key], UNTIMED, UNTIMED, None, anchor)
+        if not partials.untimed:
+            found = found._replace(start=self.start[anchor], end=self.end[anchor], at=self.at[anchor])
         if self.empty == "emit":
             return found
         rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])

@@ -144,7 +144,7 @@ class Stepped(NumberedWindows):
     def _rows(self, partials: PartialsView, key: Ints, at: Ints, back: Reach) -> tuple[Ints, Ints]:
         """The rows of windows that look back from some times."""
         begin, stop = self._bounds(at, back)
-        low, high = partials.locate(key, begin), partials.locate(key, stop)
+        low, high = partials.locate(key, begin), partials.locate_again(key, stop)
         return low, np.maximum(low, high)
 
     def _bounds(self, at: Ints, back: Reach) -> tuple[Ints, Ints]:

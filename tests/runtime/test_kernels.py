@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -19,7 +20,7 @@ import framefold as ff
 from framefold.runtime.sliding.range_facts import RangeFacts, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels
 from framefold.runtime.sliding.sparse_table import extremes
-from framefold.runtime.sliding.tiles import Tile
+from framefold.runtime.sliding.tiles import Tile, tiles_in_any_order
 from framefold.runtime.sliding.tiles import tiles as cut
 from framefold.runtime.sliding.workspace import Workspace
 
@@ -66,6 +67,18 @@ def forward(draw: st.DrawFn, rows: int) -> Ranges:
     return np.array(low), np.maximum(np.array(low) + 1, ends)
 
 
+@st.composite
+def in_any_order(draw: st.DrawFn, rows: int) -> Ranges:
+    """Ranges none of which is empty, that move forward or not: within one another, the same ones again."""
+    if draw(st.booleans()):
+        return draw(forward(rows))
+    ends = st.tuples(st.integers(0, rows - 1), st.integers(1, rows)).map(
+        lambda ends: (ends[0], max(ends[0] + 1, ends[1]))
+    )
+    low, high = np.array(draw(st.lists(ends, min_size=1, max_size=30))).T
+    return low.copy(), high.copy()
+
+
 # Blocks
 
 
@@ -88,6 +101,25 @@ def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int]) -
         assert each.last == each.first + 1 or each.end - each.begin <= max(sizes[1], 8 * int((high - low).max()))
 
 
+@given(st.integers(1, 60).flatmap(in_any_order), SMALL)
+def test_blocks_of_ranges_in_any_order_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int]) -> None:
+    with blocks_of(*sizes):
+        order, found = tiles_in_any_order(*ranges)
+    order = np.arange(len(ranges[0])) if order is None else order
+    assert sorted(order.tolist()) == list(range(len(ranges[0])))
+    low, high = (each[order] for each in ranges)
+    assert [each.first for each in found] == [0, *(each.last for each in found[:-1])]
+    assert found[-1].last == len(low)
+    most = max(sizes[1], 4 * int((high - low).max()))
+    assert len(found) == 1 or high.max() - low.min() > 2 * most
+    for each in found:
+        part = slice(each.first, each.last)
+        assert (each.begin, each.end, each.step) == (low[part].min(), high[part].max(), 0)
+        assert each.widest == (high[part] - low[part]).max()
+        assert all(map(np.array_equal, each.ranges(), (low[part] - each.begin, high[part] - each.begin)))
+        assert each.end - each.begin <= 2 * most
+
+
 def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     starts = np.arange(-59, 200_000)
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
@@ -107,7 +139,7 @@ def test_wide_windows_share_few_rows_between_blocks() -> None:
     [([0], [0]), ([0, 1], [3, 2]), ([1, 0], [2, 3]), ([0, 1, 1], [1, 2, 1]), ([0, 0, 0, 1], [1, 2, 3, 2])],
 )
 def test_empty_ranges_and_ranges_that_move_back(low: list[int], high: list[int]) -> None:
-    """Kernels get none of them: these slide without, or in another order."""
+    """Kernels do without the former, and take the latter as they come."""
     found = slide(FLOATS, floats([1.0, 2.0, 4.0]), np.array(low), np.array(high))["total"].value()
     assert found.tolist() == [sum([1.0, 2.0, 4.0][a:b]) for a, b in zip(low, high, strict=True)]
 
@@ -174,14 +206,14 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
 @example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20), WAYS[0])
 @example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20), "numpy")
 def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
-    ranges = regular(len(values), 2) if data is None else data.draw(forward(len(values)))
+    ranges = regular(len(values), 2) if data is None else data.draw(in_any_order(len(values)))
     with blocks_of(*sizes), by(way):
         check_floats(values, None, ranges)
 
 
 @given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL, st.sampled_from(WAYS))
 def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
-    ranges = data.draw(forward(len(values)))
+    ranges = data.draw(in_any_order(len(values)))
     low = [value * 2.0**-60 for value in data.draw(st.permutations(values))]
     with blocks_of(*sizes), by(way):
         assert not len(check_floats(values, None, ranges))
@@ -191,7 +223,7 @@ def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: t
 @given(st.lists(st.floats(), min_size=1, max_size=30), st.data(), st.sampled_from(WAYS))
 def test_any_floats(values: list[float], data: Any, way: str) -> None:
     low = data.draw(st.none() | st.just([value * 2.0**-70 for value in values]))
-    ranges = data.draw(forward(len(values)))
+    ranges = data.draw(in_any_order(len(values)))
     with by(way):
         check_floats(values, low, ranges)
 
@@ -301,8 +333,10 @@ def test_both_ways_give_the_same_bits() -> None:
     chance = np.random.default_rng(3)
     values, low = chance.normal(size=90_000), chance.normal(0, 2.0**-55, 90_000)
     kept = BoundAggregate("k", Kept("x"), [FLOAT])
-    ends = np.sort(chance.integers(0, 90_000, (2, 5000)), axis=1)
-    for ranges in (regular(90_000, 60), regular(90_000, 60, 7), (ends[0], np.maximum(ends[0] + 1, ends[1]))):
+    ends = chance.integers(0, 90_000, (2, 5000))
+    mixed, ends = (ends.min(axis=0), ends.max(axis=0) + 1), np.sort(ends, axis=1)
+    ascending = ends[0], np.maximum(ends[0] + 1, ends[1])
+    for ranges in (regular(90_000, 60), regular(90_000, 60, 7), ascending, mixed):
         for bound in (FLOATS, kept):
             states = floats(values, low) if bound is FLOATS else {"total": floats(values, low)["total"]}
             found = []
@@ -321,6 +355,12 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
         lambda: loops.window_sums(whole, 3, whole.copy()),
         lambda: loops.window_sums(whole, 0, whole.copy()),
         lambda: loops.range_sums(whole, whole[:2], whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole, whole, whole[:2], whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole[:2], whole, whole, whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole, whole, whole - 1, whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole, whole, whole + 3, whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole, whole + 4, whole, whole, whole.copy()),
+        lambda: loops.first_rows(whole, whole + 1, whole, whole, whole, whole.copy()),
         lambda: loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
         lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
         lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
@@ -333,42 +373,67 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
     ):
         with pytest.raises(ValueError, match=r"must (be|lie|have)"):
             refused()
-    beyond = np.array([2, 2, 9]), np.array([3, 4, 5])
-    back = np.array([1, 0, 1]), np.array([2, 2, 2])
-    for begin, end in (beyond, back, (back[1], back[0])):
-        assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
-        with pytest.raises(ValueError, match="must ascend"):
-            loops.range_sums(whole, begin, end, whole.copy())
+    for begin, end in (([2, 2, 1], [3, 4, 2]), ([0, -1, 0], [1, 1, 1]), ([0, 2, 0], [3, 1, 3])):
+        ranges = np.array(begin), np.array(end)
+        assert not loops.plane_sums(three, three, 3, *ranges, adders, np.zeros(3), None)
+        with pytest.raises(ValueError, match="must be of rows"):
+            loops.range_sums(whole, *ranges, whole.copy())
 
 
 @needs_loops
 @pytest.mark.parametrize("least", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.int64])
 @given(
-    st.lists(st.integers(-5, 5), min_size=1, max_size=60),
-    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=40),
+    st.lists(st.integers(-5, 5), min_size=1, max_size=200),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1, max_size=40),
 )
-def test_extremes_of_ranges_in_one_pass(
+def test_extremes_of_ranges_in_any_order(
     dtype: Any, least: bool, values: list[int], cuts: list[tuple[int, int]]
 ) -> None:
-    begin, end = (np.sort([min(each[at], len(values) - 1 + at) for each in cuts]) for at in (0, 1))
+    begin, end = (np.array([min(each[at], len(values) - 1 + at) for each in cuts]) for at in (0, 1))
     end = np.maximum(end, begin + 1)
     found = np.empty(len(begin), dtype)
-    loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
+    loops.range_extremes(np.array(values, dtype), begin, end, least, found)
     choose = min if least else max
     assert found.tolist() == [choose(values[first:last]) for first, last in zip(begin, end, strict=True)]
 
 
 @needs_loops
-def test_extremes_in_one_pass_refuse_other_ranges() -> None:
+def test_extremes_refuse_other_ranges() -> None:
     three, whole = np.zeros(3), np.zeros(3, np.int64)
     with pytest.raises(ValueError, match="there must be"):
-        loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
+        loops.range_extremes(three, whole[:2], whole, True, three.copy())
     with pytest.raises(ValueError, match="there must be"):
-        loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
-    for begin, end in (([2, 2, 9], [3, 3, 10]), ([1, 0, 1], [2, 2, 2]), ([0, 1, 1], [1, 1, 2]), ([0, 0, 0], [2, 1, 2])):
-        with pytest.raises(ValueError, match="must ascend"):
-            loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
+        loops.range_extremes(three, whole, whole, True, np.zeros(2))
+    loops.range_extremes(np.zeros(0), whole[:0], whole[:0], True, np.zeros(0))
+    for begin, end in (
+        ([2, 2, 9], [3, 3, 10]),
+        ([0, -1, 0], [2, 2, 2]),
+        ([0, 1, 1], [1, 1, 2]),
+        ([0, 2, 0], [2, 1, 2]),
+    ):
+        for least in (True, False):
+            with pytest.raises(ValueError, match="must be of rows, and not empty"):
+                loops.range_extremes(three, np.array(begin), np.array(end), least, three.copy())
+    with pytest.raises(ValueError, match="must be of rows, and not empty"):
+        loops.range_extremes(np.zeros(0), whole, whole + 1, True, three.copy())
+
+
+@needs_loops
+@given(
+    st.lists(st.lists(st.integers(-20, 20), max_size=40).map(sorted), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(-25, 25)), max_size=40),
+    st.booleans(),
+)
+def test_first_rows_of_keys(of_keys: list[list[int]], wanted: list[tuple[int, int]], forward: bool) -> None:
+    """Looked for in any order, also one after the other in the order of a key."""
+    wanted = [(key % len(of_keys), number) for key, number in (sorted(wanted) if forward else wanted)]
+    ends = np.cumsum([len(each) for each in of_keys])
+    starts = ends - [len(each) for each in of_keys]
+    numbers, found = np.concatenate(of_keys).astype(np.int64), np.empty(len(wanted), np.int64)
+    keys, positions = np.array(wanted, np.int64).reshape(-1, 2).T.copy()
+    loops.first_rows(numbers, starts, ends, keys, positions, found)
+    assert found.tolist() == [starts[key] + bisect_left(of_keys[key], number) for key, number in wanted]
 
 
 @pytest.mark.parametrize("function", [np.fmin, np.minimum, np.fmax, np.maximum])
@@ -509,7 +574,7 @@ def test_long_runs_of_extremes(width: int) -> None:
 
 @given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL)
 def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
-    ranges = data.draw(forward(len(values)))
+    ranges = data.draw(in_any_order(len(values)))
     most = BoundAggregate("m", ff.Max("x"), [FLOAT])
     seen = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     whole = {"total": Exact.of(np.array(values).astype(np.int64)), "count": np.ones(len(values), np.int64)}

@@ -212,7 +212,7 @@ def test_ranges_that_can_be_sorted_slide_by_either_way(case: tuple[int, Ranges],
 
 
 def test_the_way_is_chosen_by_the_ranges() -> None:
-    """The tree only where sorting does not help; explicitly, anywhere."""
+    """The tree only where sorting does not help, and there are no kernels; explicitly, anywhere."""
     called = []
 
     def watched(operation: Any, states: Any, low: np.ndarray, high: np.ndarray) -> Any:
@@ -221,9 +221,10 @@ def test_the_way_is_chosen_by_the_ranges() -> None:
 
     by_range_tree = inner("range tree")
     with patch.object(*place_of("range tree"), watched):
-        slide(SUM, ints([1, 2, 3]), np.array([2, 0, 1]), np.array([3, 2, 2]))
-        assert called == []
+        slide(MATRICES, matrices(3), np.array([2, 0, 1]), np.array([3, 2, 3]))
         slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([3, 2, 2]))
+        assert called == []
+        slide(MATRICES, matrices(3), np.array([0, 1, 2]), np.array([3, 2, 2]))
         assert called == [2], "an empty range is the identity, and needs no tree"
         slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([1, 3, 3]), "range tree")
         assert called == [2, 3]

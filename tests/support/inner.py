@@ -20,6 +20,7 @@ INNER = {
     "deducts": "aggregators.contract.bound:BoundAggregate.deducts",
     "assign": "runtime.accumulate.accumulate:assign",
     "sums by planes": "runtime.sliding.prefix_sums:_by_planes",
+    "kernels": "runtime.sliding.slide:by_kernels",
     "deduct": "runtime.sliding.slide:by_deduct",
     "two-stacks": "runtime.sliding.slide:by_two_stacks",
     "two-stacks side by side": "runtime.sliding.slide:by_stacks_side_by_side",

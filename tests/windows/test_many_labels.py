@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
+from tests.support.inner import inner, place_of
 from tests.support.limits import limits
 from tests.support.loops import WAYS, by
 
@@ -58,6 +61,61 @@ def test_each_label_has_its_windows(keys: list[str], order: str, way: str) -> No
             assert row[f"s_{size}"] == (sum(values) if values else None)
             assert row[f"last_{size}"] == (values[-1] if values else None)
             assert row[f"most_{size}"] == max(values, default=None)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("closed", ["left", "both", "neither"])
+@pytest.mark.parametrize("block_rows", [1, 1 << 16])
+def test_windows_of_all_sizes_slide_as_one_set_of_ranges(block_rows: int, closed: Any, way: str) -> None:
+    """Some of them empty, some with null values only; in several parts of keys, each in one block of rows or more."""
+    table, labels = events(900, 0, 3), events(400, 1, 4).select(["k", "t"]).rename_columns(["k", "at"])
+    outputs = {
+        "n": ff.Count("x"),
+        "s": ff.Sum("x"),
+        "least": ff.Min("x"),
+        "mean": ff.Average("n"),
+        "mid": ff.Median("x"),
+    }
+    sizes = (1, 7, 40, 250)
+    with limits(keys_rows=400, lookback_edges=4, block_rows=block_rows), by(way):
+        asked = ff.events(table, time="t", by="k").window(ff.lookback(*sizes, at=labels, closed=closed))
+        with patch.object(*place_of("kernels"), side_effect=inner("kernels")) as kernels:
+            found = asked.with_columns(**outputs)
+    assert kernels.call_count == len({id(call.args[1]) for call in kernels.call_args_list}) > 4, "once for all sizes"
+    begins, ends = ("<" if closed == "neither" else "<="), ("<=" if closed == "both" else "<")
+    columns = ", ".join(
+        f"{call} filter (where l.at - {size} {begins} t) as {name}_{size}"
+        for name, call in {
+            "n": "count(x)", "s": "sum(x)", "least": "min(x)", "mean": "avg(n)", "mid": "median(x)"
+        }.items()
+        for size in sizes
+    )  # fmt: skip
+    connection = duckdb.connect()
+    connection.register("e", table)
+    connection.register("l", labels.append_column("row", pa.array(range(len(labels)))))
+    expected = connection.sql(
+        f"select {columns} from l left join e on l.k is not distinct from e.k and t {ends} l.at "
+        "group by row order by row"
+    ).to_arrow_table()
+    for name in expected.column_names:
+        assert found[name].to_pylist() == expected[name].to_pylist(), name
+
+
+def test_regular_windows_slide_by_themselves_beside_others() -> None:
+    """The last rows, one range a row, and times around each row, in the order of which there is none to go by."""
+    rng = np.random.default_rng(5)
+    table = pa.table({"t": np.cumsum(rng.integers(1, 9, 400)), "x": rng.integers(0, 99, 400)})
+    kinds = {"rows": ff.last_rows(3, every=1), "near": ff.around(time=(-9, 0)), "far": ff.around(time=(-30, 5))}
+    outputs = {name: ff.Max("x").over(kind) for name, kind in kinds.items()}
+    shuffled = table.take(pa.array(rng.permutation(len(table))))
+    with patch.object(*place_of("kernels"), side_effect=inner("kernels")) as kernels:
+        found = ff.events(shuffled, time="t").window().with_columns(**outputs).sort_by("t")
+    assert sorted(len(call.args[2].low) for call in kernels.call_args_list) == [400, 800]
+    t, x = (table[name].to_pylist() for name in table.column_names)
+    for row, now in enumerate(t):
+        assert found["rows"][row].as_py() == max(x[max(row - 2, 0) : row + 1])
+        assert found["near"][row].as_py() == max(v for at, v in zip(t, x, strict=True) if now - 9 <= at <= now)
+        assert found["far"][row].as_py() == max(v for at, v in zip(t, x, strict=True) if now - 30 <= at <= now + 5)
 
 
 def test_labels_without_events_and_keys_of_other_types() -> None:
