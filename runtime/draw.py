@@ -32,7 +32,7 @@ ROW, GAP = 16, 5
 MOST_EVENTS, MOST_WINDOWS = 200, 60
 """The most events and windows that a picture can show legibly."""
 
-EVENT, WINDOW, FRAME, INK = "#c2410c", "#2563eb", "#e2e8f0", "#0f172a"
+WINDOW, FRAME, INK = "#2563eb", "#e2e8f0", "#0f172a"
 KEYS = ("#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be185d")
 
 
