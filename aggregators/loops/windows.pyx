@@ -185,7 +185,7 @@ cdef void extremes_of_spans(
         joined = longer
 
 
-cdef bint extremes_of_ranges(
+cdef void extremes_of_ranges(
     const int64_t* begin,
     const int64_t* end,
     Py_ssize_t length,
@@ -197,13 +197,11 @@ cdef bint extremes_of_ranges(
     const Number* joined,
     Number* found,
 ) noexcept nogil:
-    """The extremes of ranges, by those of spans; whether all are ranges of rows, none of them empty."""
+    """The extremes of ranges of rows, none of which is empty, by those of spans."""
     cdef Py_ssize_t window, row, first, between, level, spans = (rows + SPAN - 1) >> SPAN_BITS
     cdef const Number* longest
     cdef Number best
     for window in range(length):
-        if not 0 <= begin[window] < end[window] <= rows:
-            return False
         first = begin[window] >> SPAN_BITS
         between = ((end[window] - 1) >> SPAN_BITS) - first - 1
         if between < 0:
@@ -220,7 +218,6 @@ cdef bint extremes_of_ranges(
                 best = better(longest[0], best, least)
                 best = better(longest[between - (1 << level)], best, least)
         found[window] = best
-    return True
 
 
 def range_extremes(
@@ -238,14 +235,19 @@ def range_extremes(
     cdef Py_ssize_t window, widest = 0, levels = 1, rows = values.shape[0], length = found.shape[0]
     cdef Number* since
     cdef Number* joined
-    cdef bint right
+    cdef bint right = True
     if begin.shape[0] != length or end.shape[0] != length:
         raise ValueError("range_extremes: there must be a beginning and an end for each")
     if not length:
         return
     with nogil:
         for window in range(length):
-            widest = max(widest, min(end[window], rows) - max(begin[window], 0))
+            if not 0 <= begin[window] < end[window] <= rows:
+                right = False
+                break
+            widest = max(widest, end[window] - begin[window])
+    if not right:
+        raise ValueError("range_extremes: ranges must be of rows, and not empty")
     while widest >> (SPAN_BITS + levels):
         levels += 1
     since = <Number*>malloc((2 * rows + levels * (rows // SPAN + 1)) * sizeof(Number))
@@ -253,21 +255,17 @@ def range_extremes(
         raise MemoryError
     joined = since + 2 * rows
     with nogil:  # each twice, so that the loops have no branch for it
-        if not rows:
-            right = False
-        elif least:
+        if least:
             extremes_of_spans(&values[0], rows, True, since, since + rows, joined, levels)
-            right = extremes_of_ranges(
+            extremes_of_ranges(
                 &begin[0], &end[0], length, rows, True, &values[0], since, since + rows, joined, &found[0]
             )
         else:
             extremes_of_spans(&values[0], rows, False, since, since + rows, joined, levels)
-            right = extremes_of_ranges(
+            extremes_of_ranges(
                 &begin[0], &end[0], length, rows, False, &values[0], since, since + rows, joined, &found[0]
             )
     free(since)
-    if not right:
-        raise ValueError("range_extremes: ranges must be of rows, and not empty")
 
 
 def first_rows(

@@ -52,7 +52,7 @@ class FromAnchors(Spec):
         ColumnError, QueryError
             If a bound is null or of another type than the time, or a window ends before it starts.
         """
-        ticks = {name: self._ticks(time, name) for name in {self.start, self.end, self.at}}
+        ticks = {name: self._ticks(time, name) for name in dict.fromkeys((self.start, self.end, self.at))}
         start, end, at = ticks[self.start], ticks[self.end], ticks[self.at]
         backwards = np.flatnonzero(end < start)
         if len(backwards):

@@ -411,6 +411,8 @@ def test_extremes_refuse_other_ranges() -> None:
         ([0, -1, 0], [2, 2, 2]),
         ([0, 1, 1], [1, 1, 2]),
         ([0, 2, 0], [2, 1, 2]),
+        ([1, 1, 1], [2, -(2**63), 2]),
+        ([0, -(2**63), 0], [1, 2**63 - 1, 1]),
     ):
         for least in (True, False):
             with pytest.raises(ValueError, match="must be of rows, and not empty"):
