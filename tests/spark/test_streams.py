@@ -249,9 +249,7 @@ def test_open_windows_are_given_early_and_closed_ones_again(spark: SparkSession,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", ["sliding", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sessions", "last rows"))]
-)
+@pytest.mark.parametrize("kind", ["sliding", "sessions", "last rows"])
 def test_a_stream_goes_on_from_its_history(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     """Of what both have, the history gives what comes before a time, and the stream the rest: no event counts twice."""
     windows, tables = (IN_ORDER | WINDOWS)[kind], batches()

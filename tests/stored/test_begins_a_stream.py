@@ -124,8 +124,7 @@ ON_SPARK: dict[str, Any] = {
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("rocksdb")
-@pytest.mark.parametrize("kind", ["sliding", *(pytest.param(each, marks=pytest.mark.slow)
-                                  for each in ON_SPARK if each != "sliding")])  # fmt: skip
+@pytest.mark.parametrize("kind", ON_SPARK)
 def test_a_running_stream_begins_with_a_table(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     windows, outputs = ON_SPARK[kind]
     tables = batches()
