@@ -90,34 +90,30 @@ cdef inline int64_t weight_of(Present* of, int64_t code) noexcept nogil:
 
 
 cdef inline void add(Present* of, int64_t code, int64_t weight) noexcept nogil:
-    """Count a code that enters."""
+    """Count a code that enters; all levels are set, which takes less than to ask whether they are."""
     cdef int at
-    cdef uint64_t before
     cdef int64_t place = code
     if of.counts != NULL:
         of.counts[code] += weight
         if of.counts[code] != weight:
             return
     for at in range(of.levels):
-        before = of.level[at][place >> 6]
-        of.level[at][place >> 6] = before | (<uint64_t>1 << (place & 63))
-        if before:
-            break
+        of.level[at][place >> 6] |= <uint64_t>1 << (place & 63)
         place >>= 6
 
 
 cdef inline void drop(Present* of, int64_t code, int64_t weight) noexcept nogil:
-    """Count off a code that leaves."""
+    """Count off a code that leaves; a level's bit goes where no code below it is left."""
     cdef int at
     cdef int64_t place = code
+    cdef uint64_t gone = 1
     if of.counts != NULL:
         of.counts[code] -= weight
         if of.counts[code]:
             return
     for at in range(of.levels):
-        of.level[at][place >> 6] &= ~(<uint64_t>1 << (place & 63))
-        if of.level[at][place >> 6]:
-            break
+        of.level[at][place >> 6] &= ~(gone << (place & 63))
+        gone = of.level[at][place >> 6] == 0
         place >>= 6
 
 
@@ -248,15 +244,13 @@ def select(
                 while leaves(&items, low[window], &item):
                     drop(&present, item.code, item.weight)
                     total -= item.weight
-                    if item.code < place:
-                        below -= item.weight
+                    below -= item.weight * (item.code < place)
                 if items.leaving == items.entering:
                     place, below, total = code[items.entering], 0, 0
                 while enters(&items, high[window], &item):
                     add(&present, item.code, item.weight)
                     total += item.weight
-                    if item.code < place:
-                        below += item.weight
+                    below += item.weight * (item.code < place)
                 goal = rank[window]
                 if not 0 <= goal < total:
                     found[window] = following[window] = -1
@@ -522,7 +516,7 @@ cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1, NAN_BITS = <int64_t>0x7FF8 << 48
 
 cdef enum:
     DIGIT = 11
-    UPPER = 4  # digits by which values are sorted first
+    APART = 16  # bits by which values are sorted first, beyond those that number the rows
     MOST_MOVES = 4  # of each value by insertion
     PLACES = 1 << DIGIT
     FEW = 48  # values that are sorted by insertion
@@ -602,88 +596,102 @@ cdef bint order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_
     return True
 
 
-cdef struct Digits:
-    # Keys and the numbers of their rows, as they are sorted so far; room for both again; a place for each digit.
-    uint64_t* keys
-    uint64_t* other_keys
-    int32_t* numbers
-    int32_t* other_numbers
-    Py_ssize_t* places
-    void* room
+cdef struct Words:
+    # A part of a key above the number of its row, as they are sorted so far; room for as many; how many bits a number has.
+    uint64_t* words
+    uint64_t* other
+    int number_bits
 
 
 cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
     """Set the stable order of some rows by their values; False where there is no memory for it.
 
-    By the upper digits that differ, and what is left by insertion; where that takes long, by all digits.
+    By as many of the upper bits as tell most rows apart, and what is left by insertion; where that takes long, by all bits.
     D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
     """
-    cdef Digits of
-    cdef Py_ssize_t row, rows = end - start, at, moves = 0
-    cdef uint64_t key, all_keys
-    cdef int32_t number
+    cdef Words of
+    cdef Py_ssize_t row, rows = end - start
     cdef int64_t least = values[start], most = least
-    cdef int bits = 0, rest = 0
+    cdef uint64_t* room
+    cdef int bits = 0, held, upper
     for row in range(start, end):
         least = min(least, values[row])
         most = max(most, values[row])
-    all_keys = <uint64_t>most - <uint64_t>least
-    if all_keys:
-        bits = highest(all_keys) + 1
-    if bits > UPPER * DIGIT:
-        rest = bits - UPPER * DIGIT
-    of.places = <Py_ssize_t*>malloc(PLACES * sizeof(Py_ssize_t))
-    of.room = malloc(rows * 24)
-    if of.places != NULL and of.room != NULL:
-        begin_digits(&of, values + start, rows, least)
-        sort_by_digits(&of, rows, rest, bits)
-        if rest:
-            for row in range(1, rows):
-                key, number, at = of.keys[row], of.numbers[row], row
-                while at and of.keys[at - 1] > key and moves < MOST_MOVES * rows:
-                    of.keys[at], of.numbers[at] = of.keys[at - 1], of.numbers[at - 1]
-                    at -= 1
-                    moves += 1
-                of.keys[at], of.numbers[at] = key, number
-            if moves >= MOST_MOVES * rows:
-                begin_digits(&of, values + start, rows, least)
-                sort_by_digits(&of, rows, 0, bits)
-        for row in range(rows):
-            order[row] = start + of.numbers[row]
-    free(of.places)
-    free(of.room)
-    return of.places != NULL and of.room != NULL
-
-
-cdef void begin_digits(Digits* of, const int64_t* values, Py_ssize_t rows, int64_t least) noexcept nogil:
-    """Set keys from 0 on, in the order of rows."""
-    cdef Py_ssize_t row
-    of.keys = <uint64_t*>of.room
-    of.other_keys = of.keys + rows
-    of.numbers = <int32_t*>(of.other_keys + rows)
-    of.other_numbers = of.numbers + rows
+    if most != least:
+        bits = highest(<uint64_t>most - <uint64_t>least) + 1
+    of.number_bits = highest(<uint64_t>rows) + 1
+    held = min(bits, 64 - of.number_bits)
+    upper = min(held, (of.number_bits + APART + DIGIT - 1) // DIGIT * DIGIT)
+    of.words = room = <uint64_t*>malloc(2 * rows * sizeof(uint64_t))
+    if room == NULL:
+        return False
+    of.other = of.words + rows
     for row in range(rows):
-        of.keys[row], of.numbers[row] = <uint64_t>values[row] - <uint64_t>least, <int32_t>row
-
-
-cdef void sort_by_digits(Digits* of, Py_ssize_t rows, int low, int high) noexcept nogil:
-    """Sort by the bits from ``low`` to below ``high``, digit by digit; keys equal in them stay as they are."""
-    cdef Py_ssize_t row, at, before, each
-    cdef uint64_t key
-    while low < high:
-        memset(of.places, 0, PLACES * sizeof(Py_ssize_t))
+        of.words[row] = (key_of(values[start + row], least) >> (bits - held)) << of.number_bits | <uint64_t>row
+    sort_by_digits(&of, rows, held - upper, held)
+    if upper < bits and not insert_rest(&of, values + start, rows):
+        for row in range(rows):  # those of a part that is shifted out are 0
+            of.words[row] = key_of(values[start + row], least) << of.number_bits | <uint64_t>row
+        sort_by_digits(&of, rows, 0, held)
         for row in range(rows):
-            of.places[(of.keys[row] >> low) & (PLACES - 1)] += 1
+            of.words[row] &= (<uint64_t>1 << of.number_bits) - 1
+            if held < bits:
+                of.words[row] |= (key_of(values[start + <Py_ssize_t>of.words[row]], least) >> held) << of.number_bits
+        sort_by_digits(&of, rows, 0, bits - held)
+    for row in range(rows):
+        order[row] = start + <Py_ssize_t>(of.words[row] & ((<uint64_t>1 << of.number_bits) - 1))
+    free(room)
+    return True
+
+
+cdef inline uint64_t key_of(int64_t value, int64_t least) noexcept nogil:
+    """How far a value is above the least one."""
+    return <uint64_t>value - <uint64_t>least
+
+
+cdef bint insert_rest(Words* of, const int64_t* values, Py_ssize_t rows) noexcept nogil:
+    """Sort by insertion what is sorted by upper bits; False, with nothing lost, where that takes long."""
+    cdef Py_ssize_t row, at, moves = 0, most = MOST_MOVES * rows
+    cdef uint64_t word, before, mask = (<uint64_t>1 << of.number_bits) - 1
+    for row in range(1, rows):
+        word, at = of.words[row], row
+        while at:
+            before = of.words[at - 1]
+            if before >> of.number_bits < word >> of.number_bits:
+                break
+            if before >> of.number_bits == word >> of.number_bits and values[before & mask] <= values[word & mask]:
+                break
+            of.words[at] = before
+            at -= 1
+            moves += 1
+        of.words[at] = word
+        if moves > most:
+            return False
+    return True
+
+
+cdef void sort_by_digits(Words* of, Py_ssize_t rows, int low, int high) noexcept nogil:
+    """Sort by the bits of keys from ``low`` to below ``high``, digit by digit; those equal in them stay as they are."""
+    cdef Py_ssize_t[PLACES] places
+    cdef Py_ssize_t row, at, before, each
+    cdef uint64_t word
+    cdef uint64_t mask
+    cdef int shift
+    while low < high:
+        shift = low + of.number_bits
+        mask = (<uint64_t>1 << min(DIGIT, high - low)) - 1
+        memset(places, 0, sizeof(places))
+        for row in range(rows):
+            places[of.words[row] >> shift & mask] += 1
         before = 0
-        for at in range(PLACES):
-            each = of.places[at]
-            of.places[at] = before
+        for at in range(<Py_ssize_t>mask + 1):
+            each = places[at]
+            places[at] = before
             before += each
         for row in range(rows):
-            key = of.keys[row]
-            at = (key >> low) & (PLACES - 1)
-            of.other_keys[of.places[at]], of.other_numbers[of.places[at]] = key, of.numbers[row]
-            of.places[at] += 1
-        of.keys, of.other_keys = of.other_keys, of.keys
-        of.numbers, of.other_numbers = of.other_numbers, of.numbers
+            word = of.words[row]
+            at = word >> shift & mask
+            of.other[places[at]] = word
+            places[at] += 1
+        of.words, of.other = of.other, of.words
         low += DIGIT
