@@ -40,6 +40,8 @@ class Paired(OfNumbers):
     }
 
     by_joining = False
+    needs_means = False
+    """Whether results are made of means, too, and not of deviations alone."""
     range_cost = "constant"
     answers_nested = False
 
@@ -57,15 +59,15 @@ class Paired(OfNumbers):
         raise AssertionError("written by every kind")
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
-        if (found := of_ranges(a, ranges)) is None:
+        if (found := of_ranges(a, ranges, means=self.needs_means)) is None:
             return None
         states, rows = found
         if len(rows):
             joined = ranges.finish_others(JOINED, a, ranges.low[rows], ranges.high[rows])
             for name, column in zip(self.state, joined.flatten(), strict=True):
-                if name != "count":
+                if name in states and name != "count":
                     states[name][rows] = column.to_numpy()
-        return states
+        return self.result_of(states)
 
     def create(self) -> Mapping[str, Any]:
         return {**super().create(), "x_exponent": NO_EXPONENT, "y_exponent": NO_EXPONENT}
@@ -199,6 +201,7 @@ class LinearTrend(Paired):
     """
 
     result = pa.struct([("slope", pa.float64()), ("intercept", pa.float64())])
+    needs_means = True
     ticks = 1
     """The ticks of the ``x`` column in its unit of 1."""
 

@@ -64,8 +64,11 @@ class Axis(NamedTuple):
         return self.own - np.repeat(self.exponent, self.sizes)
 
 
-def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | None:
-    """The states of ranges, and those of them that are to be joined from their states; None where all are."""
+def of_ranges(a: State, ranges: StateRanges, *, means: bool) -> tuple[dict[str, Any], Index] | None:
+    """The states of ranges, and those of them that are to be joined from their states; None where all are.
+
+    Without their ``means`` unless these are wanted.
+    """
     low, high, count = ranges.low, ranges.high, a["count"]
     if not ranges.ascending or not (high > low).all() or not count.any():
         return None
@@ -92,11 +95,12 @@ def of_ranges(a: State, ranges: StateRanges) -> tuple[dict[str, Any], Index] | N
     windows = np.diff(first, append=len(low))
     states: dict[str, Any] = {"count": rows}
     for name, each in (("x", x), ("y", y)):
-        away = np.add(*total[name])
-        away /= filled
-        away *= np.repeat(np.ldexp(1.0, each.exponent), windows)
-        mean, lost = two_sum(np.repeat(each.centre, windows), away)
-        states |= {f"{name}_mean": mean, f"{name}_low": lost, f"{name}_exponent": np.repeat(each.exponent, windows)}
+        states[f"{name}_exponent"] = np.repeat(each.exponent, windows)
+        if means:
+            away = np.add(*total[name])
+            away /= filled
+            away *= np.repeat(np.ldexp(1.0, each.exponent), windows)
+            states[f"{name}_mean"], states[f"{name}_low"] = two_sum(np.repeat(each.centre, windows), away)
     for name in PRODUCTS:
         states[name] = about_means(total[name], total[name[0]], total[name[1]], filled)
     few = np.flatnonzero(
@@ -115,7 +119,8 @@ def axis_of(a: State, name: str, begin: Index, sizes: Ints) -> Axis | None:
     filled = np.flatnonzero(count)  # an empty state has no mean
     centre = mean[filled[np.searchsorted(filled, begin).clip(max=len(filled) - 1)]]
     apart, lost = two_sum(mean, -np.repeat(centre, sizes))
-    apart, lost = two_sum(apart, lost + a[f"{name}low"])
+    if (low := a[f"{name}low"]).any():
+        apart, lost = two_sum(apart, lost + low)
     if len(filled) < len(count):
         apart, lost = (np.where(count > 0, each, 0.0) for each in (apart, lost))
     sizes_of = np.abs(apart)

@@ -229,9 +229,14 @@ class Reaching:
             made = at_once(lambda key: folded(bound.ufuncs[key], states[key], bound.identity[key], keys,
                                               rounds(bound)), list(states))  # fmt: skip
             return finished(bound, dict(zip(states, made, strict=True)), len(keys.codes))
-        between = Between(keys, keys.before(reach.first + 1), keys.before(reach.last))
-        found = between.results(bound, states)
+        found = self.between.results(bound, states)
         return found if found is None or not (reach.full or reach.last) else results_at(found, self.there())
+
+    @cached_property
+    def between(self) -> Between:
+        """The rows of windows that reach back some rows."""
+        assert self.reach.first is not None
+        return Between(self.keys, self.keys.before(self.reach.first + 1), self.keys.before(self.reach.last))
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,12 @@ def test_stable_order(way: str) -> None:
         np.zeros(100, np.int64),
         np.zeros(0, np.int64),
         rng.normal(size=1000).view(np.int64)[::-1],
+        rng.normal(size=60_000).view(np.int64),
+        rng.integers(-5, 5, 60_000),
+        # What is far from all others leaves these no upper bits by which they differ.
+        np.append(np.arange(60_000)[::-1], [2**63 - 1, -(2**63)]),
+        np.append(rng.integers(-500, 500, 60_000), [2**62, -(2**63)]),
+        np.append(rng.integers(0, 1 << 20, 60_000) << 4, 2**63 - 1),
     ):
         assert ordering.stable_order(values).tolist() == sorted(range(len(values)), key=lambda row: values[row])
 
