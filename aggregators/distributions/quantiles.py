@@ -9,15 +9,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from .. import loops
 from ..contract.aggregate import StateFunctions, StateRanges
 from ..contract.column_expressions import ColumnLike
 from ..contract.numeric_columns import is_decimal, is_number
 from ..contract.operation import State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
+from ..ranges.codes import Int32s
 from ..ranges.order_statistics import select
 from ..states.alike import are_numbers
-from ..states.arrays import Floats, Ints
+from ..states.arrays import Ints
 from ..states.large import list_offsets
 from ..states.limbs import Exact
 
@@ -98,8 +100,11 @@ class Quantile(Multiset):
             rank, rest = self._rank(past - start, q)
             ranks = [rank] if self.method == "discrete" else [rank, np.minimum(rank + 1, past - start - 1)]
             keys = [lists.planes["value"][np.searchsorted(ends, start + each, side="right")] for each in ranks]
-            low, *high = map(self.order.values, keys)
-            found.append(between(low, high[0], rest, q.denominator) if high else low)
+            values = self.order.values(np.concatenate(keys))
+            if len(keys) > 1:
+                low, high = np.arange(2 * len(rank), dtype=np.int32).reshape(2, -1)
+                values = between(values, low, high, rest, q.denominator)
+            found.append(values)
         places = np.full(len(lists), -1)
         places[filled] = np.arange(len(filled))
         return self._column(found, places)
@@ -121,8 +126,11 @@ class Quantile(Multiset):
         found = []
         for q in self.q:
             rank, rest = self._rank(count, q)
-            low, high = (values.take(pa.array(each)) for each in select(codes, weights, of_items, rank))
-            found.append(low if self.method == "discrete" else between(low, high, rest, q.denominator))
+            low, high = select(codes, weights, of_items, rank)
+            if self.method == "discrete":
+                found.append(values.take(pa.array(low)))
+            else:
+                found.append(between(values, low, high, rest, q.denominator))
         if not self.several and of_items.whole:
             return found[0]
         return self._column(found, of_items.places)
@@ -154,36 +162,36 @@ class Median(Quantile):
         super().__init__(column, 0.5)
 
 
-def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.Array:
-    """The values ``rest / denominator`` of the way from ``low`` to ``high``, as float64.
+def between(values: pa.Array, low: Int32s, high: Int32s, rest: Ints, denominator: int) -> pa.Array:
+    """The values ``rest / denominator`` of the way from those at ``low`` to those at ``high``, as float64.
 
     Of durations, they are durations of the same unit, rounded towards 0, as those of Spark, pandas and Polars are.
 
     Parameters
     ----------
+    values
+        A column of numbers or of durations, without nulls.
     low, high
-        Columns of numbers or of durations, of one type, without nulls.
+        Rows of it.
     rest, denominator
         Shares: integers from 0 to below the denominator, which is 10**9 at most.
 
     Examples
     --------
-    >>> between(pa.array([2**53 + 1]), pa.array([2**53 + 2]), np.array([1]), 2).to_pylist()
+    >>> zero, one = np.array([0], np.int32), np.array([1], np.int32)
+    >>> between(pa.array([2**53 + 1, 2**53 + 2]), zero, one, np.array([1]), 2).to_pylist()
     [9007199254740994.0]
     """
-    if pa.types.is_floating(low.type):
-        x, y = (each.to_numpy().astype(np.float64, copy=False) for each in (low, high))
-        share = rest / denominator
-        with np.errstate(invalid="ignore"):  # inf * 0, of shares of nothing
-            mean: Floats = x * (1 - share)
-            mean += y * share
-        np.copyto(mean, x, where=(rest == 0) | (x == y))
-        return pa.array(mean)
-    x, y = _exact(low), _exact(high)
+    if pa.types.is_floating(values.type):
+        found = np.empty(len(low))
+        given = values.to_numpy().astype(np.float64, copy=False)
+        loops.interpolate(given, low, high, np.ascontiguousarray(rest), denominator, found)
+        return pa.array(found)
+    x, y = (_exact(values.take(pa.array(rows))) for rows in (low, high))
     weighted = Exact([a * (denominator - rest) + b * rest for a, b in zip(x.limbs, y.limbs, strict=True)])
-    if pa.types.is_duration(low.type):
-        return pa.array(weighted.divided(np.full(len(low), denominator), truncated=True).int64()[0]).view(low.type)
-    scale = low.type.scale if is_decimal(low.type) else 0
+    if pa.types.is_duration(values.type):
+        return pa.array(weighted.divided(np.full(len(low), denominator), truncated=True).int64()[0]).view(values.type)
+    scale = values.type.scale if is_decimal(values.type) else 0
     return pa.array(weighted.quotients(denominator * 10 ** max(scale, 0)) * 10.0 ** max(-scale, 0))
 
 

@@ -283,6 +283,15 @@ def code_groups(values: Ints, starts: Ints, distinct: bool, code: NDArray[np.int
     return count
 
 
+def interpolate(
+    values: Floats, low: NDArray[np.int32], high: NDArray[np.int32], rest: Ints, denominator: int, found: Floats
+) -> None:
+    x, y, share = values[low], values[high], rest / denominator
+    with np.errstate(invalid="ignore"):  # inf * 0, of shares of nothing
+        np.add(x * (1 - share), y * share, out=found)
+    np.copyto(found, x, where=(rest == 0) | (x == y))
+
+
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
     np.copyto(target, source.T)
 

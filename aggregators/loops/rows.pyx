@@ -1719,3 +1719,31 @@ def text_of_rows(
                 memcpy(&found[place], &text[begin], length)
     if not right:
         raise ValueError("text_of_rows: rows must be of the column, and there must be room for their text")
+
+
+def interpolate(
+    const double[::1] values not None,
+    const int32_t[::1] low not None,
+    const int32_t[::1] high not None,
+    const int64_t[::1] rest not None,
+    int64_t denominator,
+    double[::1] found not None,
+):
+    """Set what is ``rest / denominator`` of the way from the value of a row to that of another."""
+    cdef Py_ssize_t at, rows = values.shape[0], length = found.shape[0]
+    cdef bint right = True
+    cdef double x, y, share
+    if not low.shape[0] == high.shape[0] == rest.shape[0] == length:
+        raise ValueError("interpolate: there must be two rows and a rest for each")
+    with nogil:
+        for at in range(length):
+            if not (0 <= low[at] < rows and 0 <= high[at] < rows):
+                right = False
+                break
+            x, y = values[low[at]], values[high[at]]
+            if rest[at] and x != y:
+                share = <double>rest[at] / <double>denominator
+                x = x * (1.0 - share) + y * share
+            found[at] = x
+    if not right:
+        raise ValueError("interpolate: there must be such rows")

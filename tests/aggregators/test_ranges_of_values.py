@@ -150,3 +150,10 @@ def test_loops_refuse_what_they_would_read_beyond() -> None:
         loops.list_codes(code, None, 2, *whole, np.array([0, 2]), np.empty(2, np.int32), counts)
     with pytest.raises(ValueError, match="a place for each"):
         loops.order_values(one, np.empty(2, np.intp))
+    shares = np.array([1]), 2, np.empty(1)
+    for low, high in ((0, 3), (-1, 0)):
+        rows = (np.array([each], np.int32) for each in (low, high))
+        with pytest.raises(ValueError, match="such rows"):
+            loops.interpolate(np.zeros(3), *rows, *shares)
+    with pytest.raises(ValueError, match="a rest for each"):
+        loops.interpolate(np.zeros(3), code, code, *shares)
