@@ -62,7 +62,7 @@ class ItemRanges:
         self._filled = filled
         self.items = slice(0, 0)
         if len(begin):
-            self.items = slice(int(begin[0]), int(end.max()))
+            self.items = slice(int(begin[0]), int(end[-1] if ascending else end.max()))
             if begin[0]:
                 begin, end = begin - begin[0], end - begin[0]
         self.begin, self.end = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(end, np.int64)
