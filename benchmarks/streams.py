@@ -313,7 +313,7 @@ def rates() -> list[str]:
     found, _ = measure(RATES)
     return [
         f"Millions of events a second in micro-batches one after the other, median of the turns; sum and count, {KEYS} "
-        f"keys, 2 cores. A day has {EVENTS_A_DAY:,} events, and {1440 * KEYS:,} windows end in it; a minute has {KEYS}.",
+        f"keys, 2 cores. A day has {EVENTS_A_DAY:,} events, and {1440 * KEYS:,} windows end in it; in a minute {KEYS}.",
         "",
         f"| events a micro-batch | {' | '.join(found)} |",
         "| --- |" + " ---: |" * len(found),
