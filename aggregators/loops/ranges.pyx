@@ -613,6 +613,7 @@ cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, 
     cdef Py_ssize_t row, rows = end - start
     cdef int64_t least = values[start], most = least
     cdef uint64_t* room
+    cdef uint64_t mask
     cdef int bits = 0, held, upper
     for row in range(start, end):
         least = min(least, values[row])
@@ -620,6 +621,7 @@ cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, 
     if most != least:
         bits = highest(<uint64_t>most - <uint64_t>least) + 1
     of.number_bits = highest(<uint64_t>rows) + 1
+    mask = (<uint64_t>1 << of.number_bits) - 1
     held = min(bits, 64 - of.number_bits)
     upper = min(held, (of.number_bits + APART + DIGIT - 1) // DIGIT * DIGIT)
     of.words = room = <uint64_t*>malloc(2 * rows * sizeof(uint64_t))
@@ -634,12 +636,12 @@ cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, 
             of.words[row] = key_of(values[start + row], least) << of.number_bits | <uint64_t>row
         sort_by_digits(&of, rows, 0, held)
         for row in range(rows):
-            of.words[row] &= (<uint64_t>1 << of.number_bits) - 1
+            of.words[row] &= mask
             if held < bits:
                 of.words[row] |= (key_of(values[start + <Py_ssize_t>of.words[row]], least) >> held) << of.number_bits
         sort_by_digits(&of, rows, 0, bits - held)
     for row in range(rows):
-        order[row] = start + <Py_ssize_t>(of.words[row] & ((<uint64_t>1 << of.number_bits) - 1))
+        order[row] = start + <Py_ssize_t>(of.words[row] & mask)
     free(room)
     return True
 
@@ -674,8 +676,7 @@ cdef void sort_by_digits(Words* of, Py_ssize_t rows, int low, int high) noexcept
     """Sort by the bits of keys from ``low`` to below ``high``, digit by digit; those equal in them stay as they are."""
     cdef Py_ssize_t[PLACES] places
     cdef Py_ssize_t row, at, before, each
-    cdef uint64_t word
-    cdef uint64_t mask
+    cdef uint64_t word, mask
     cdef int shift
     while low < high:
         shift = low + of.number_bits
