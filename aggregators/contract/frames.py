@@ -117,11 +117,11 @@ class Frames:
 
     def count(self, values: Values = None) -> Ints:
         """The number of rows of each frame."""
-        return self._count.copy()
+        return self.counts.copy()
 
     def know_count(self, counts: Ints) -> None:
         """Set the number of rows of each frame, counted by a reduction along the way."""
-        self._count = counts
+        self.counts = counts
 
     @cached_property
     def are_rows(self) -> bool:
@@ -129,7 +129,8 @@ class Frames:
         return self.size == len(self.index) and are_numbers(self.index)
 
     @cached_property
-    def _count(self) -> Ints:
+    def counts(self) -> Ints:
+        """The number of rows of each frame, not to be written to."""
         return np.bincount(self.index, minlength=self.size)
 
     def sum(self, values: Values) -> NDArray[Any]:
@@ -190,7 +191,7 @@ class Frames:
         largest = largest_of(values)
         if not largest < HUGE:
             return self._sum_with_special_values(values)
-        if self.size == len(values) and "_count" in vars(self):  # a row a frame
+        if self.size == len(values) and "counts" in vars(self):  # a row a frame
             placed = values + 0.0  # no -0.0, as sums begin with 0.0
             if not self.are_rows:
                 placed[self.index] = placed.copy()

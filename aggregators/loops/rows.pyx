@@ -778,6 +778,10 @@ def ranges_of_windows(
         raise ValueError(f"ranges_of_windows: {place} windows begin and {left} end; there is room for {windows}")
 
 
+cdef enum:
+    REACHES = 1024  # rows after which values are tried anew for being evenly apart
+
+
 cdef inline Py_ssize_t lower_bound(const int64_t* values, Py_ssize_t count, int64_t least) noexcept nogil:
     """The first of ascending values that is not below another; their number where there is none."""
     cdef Py_ssize_t low = 0, middle
@@ -817,25 +821,37 @@ def reach(
 
     Values ascend in each run. ``starts`` has where each begins, the first with 0.
     """
-    cdef Py_ssize_t run, row, start, place, end, middle, half, ahead, rows = values.shape[0], runs = starts.shape[0]
+    cdef Py_ssize_t run, row, first, stop, place, end, rest, middle, half, ahead
+    cdef Py_ssize_t rows = values.shape[0], runs = starts.shape[0]
     if found.shape[0] != rows:
         raise ValueError("reach: values and found must be of one length")
     with nogil:
         for run in range(runs):
-            place = starts[run]
+            first = row = place = starts[run]
             end = starts[run + 1] if run + 1 < runs else rows
-            start, half = place, (end - place) // 2
-            middle = ahead = start + half
-            if half >= 64:  # the second half by turns with the first one, as each waits for its own place
-                ahead = start + lower_bound(&values[start], end - start, values[middle] + distance)
-                for row in range(half):
-                    place = next_place(&values[0], place, end, values[start + row] + distance)
-                    ahead = next_place(&values[0], ahead, end, values[middle + row] + distance)
-                    found[start + row], found[middle + row] = place, ahead
-                start, place = middle + half, ahead
-            for row in range(start, end):
-                place = next_place(&values[0], place, end, values[row] + distance)
-                found[row] = place
+            while row < end:
+                stop = min(row + REACHES, end)
+                if place > first:  # where values are evenly apart, each reaches a place further than the one before
+                    rest = place + 1 - row
+                    while row < min(stop, end - rest) and (
+                        values[row + rest - 1] < values[row] + distance <= values[row + rest]
+                    ):
+                        found[row] = place = row + rest
+                        row += 1
+                half = (stop - row) // 2
+                if half >= 64:  # the second half by turns with the first one, as each waits for its own place
+                    middle = row + half
+                    ahead = place + lower_bound(&values[place], end - place, values[middle] + distance)
+                    while row < middle:
+                        place = next_place(&values[0], place, end, values[row] + distance)
+                        ahead = next_place(&values[0], ahead, end, values[row + half] + distance)
+                        found[row], found[row + half] = place, ahead
+                        row += 1
+                    row, place = middle + half, ahead
+                while row < stop:
+                    place = next_place(&values[0], place, end, values[row] + distance)
+                    found[row] = place
+                    row += 1
 
 
 def number_runs(const int64_t[::1] starts not None, int64_t[::1] found not None):

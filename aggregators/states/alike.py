@@ -86,8 +86,10 @@ def run_of(rows: Ints) -> slice | None:
     return slice(first, last + 1) if each else None
 
 
-def to_arrow(column: NDArray[Any]) -> pa.Array:
-    """A numpy column in Arrow, without a copy; zeros, ones, and the numbers from 0 on share the memory of all that are.
+def to_arrow(column: NDArray[Any], *, offsets: bool = False) -> pa.Array:
+    """A numpy column in Arrow, without a copy; zeros and ones share the memory of all that are.
+
+    ``offsets`` says that a column has the offsets of lists: these share it where they are the numbers from 0 on.
 
     >>> some = [to_arrow(np.ones(5000, np.int64)) for _ in range(2)]
     >>> some[0].buffers()[1].address == some[1].buffers()[1].address
@@ -96,7 +98,7 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
     count = len(column)
     if LEAST <= count <= MOST and column.dtype in (np.int64, np.float64):
         bits = column.view(np.int64)
-        for known in _of_length(count):
+        for known in _of_length(count)[NUMBERS:] if offsets else _of_length(count)[:NUMBERS]:
             own = known[:count]
             same = bits[0] == own[0] and bits[-1] == own[-1]
             if same and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):

@@ -188,7 +188,7 @@ class RaggedField:
         return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
 
     def to_arrow(self, column: Ragged) -> list[pa.Array]:
-        offsets = alike.to_arrow(column.offsets)
+        offsets = alike.to_arrow(column.offsets, offsets=True)
         return [
             pa.LargeListArray.from_arrays(offsets, large.one_array(kind.to_arrow(column.planes[name])[0]))
             for name, kind in self.items

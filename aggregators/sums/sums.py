@@ -45,7 +45,7 @@ class Count(Sums):
         super().__init__(*() if column is None else (column,))
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"count": frames.count()}
+        return {"count": frames.counts}
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         counts = {"count": "count({0})" if self.columns else "count(*)"}

@@ -73,7 +73,7 @@ def accumulate(
         return replace(made, starts=groups.starts)
     if all(key.count == 1 for key in keys):  # one key, in the order of frames: merged
         made = replace(made, starts=np.zeros(1, np.intp))
-    if groups.counts is not None or (counts := frames.count()).all():
+    if groups.counts is not None or (counts := frames.counts).all():
         return made
     made = replace(made, events=counts)
     return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY_FULL else made.filled()

@@ -24,7 +24,10 @@ def differs(*columns: Ints) -> Bools:
     [True, False, True, True]
     """
     fresh = np.ones(len(columns[0]), bool)
-    fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    first, *others = columns
+    np.not_equal(first[1:], first[:-1], out=fresh[1:])
+    for column in others:
+        fresh[1:] |= column[1:] != column[:-1]
     return fresh
 
 

@@ -76,8 +76,8 @@ class Source:
         schema = data.schema if arrow else schema_of(data)
         self.data: Any
         self.data, schema = with_categories(data, schema)
-        self._has_views = plain_schema(schema) != schema
         self.schema = plain_schema(schema)
+        self._has_views = self.schema != schema
 
     def where(self, condition: Any) -> Source:
         """The events for which a condition on their columns is true.

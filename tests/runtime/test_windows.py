@@ -93,9 +93,10 @@ def test_how_far_a_distance_reaches(events: Events, distance: int) -> None:
 
 @pytest.mark.parametrize("distance", [-3000, -40, -1, 2, 700])
 def test_how_far_a_distance_reaches_in_long_runs(distance: int) -> None:
-    """The loop goes through long ones from two places."""
+    """The loop goes through long ones from two places, and at once through values that are evenly apart."""
     rng = np.random.default_rng(distance % 7)
     runs = [np.unique(rng.integers(0, most, size)) for most, size in ((3000, 999), (90, 200), (10**6, 2000), (9, 5))]
+    runs += [np.arange(0, 9000, 3), np.delete(np.arange(5000), [1500, 1501, 4000]), np.append(runs[0], 4000 + runs[0])]
     starts = np.cumsum([0, *map(len, runs[:-1])])
     expected = [start + np.searchsorted(run, run + distance) for start, run in zip(starts, runs, strict=True)]
     for way in WAYS:
