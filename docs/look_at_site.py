@@ -75,11 +75,15 @@ class Look:
             self.fault(each)
 
     def keep(self, shots: Path) -> None:
-        """Take screenshots, light and dark."""
-        for scheme in ("dark", "light"):
-            self.page.emulate_media(color_scheme=scheme)
-            self.page.wait_for_timeout(300)  # colours fade
-            self.page.screenshot(path=shots / f"{self.here.replace('/', '-')}-{self.size}-{scheme}.png")
+        """Take screenshots, as readers who prefer light and who prefer dark see a page that they open first."""
+        for scheme, shown in (("dark", "slate"), ("light", "default")):
+            page = self.page.context.browser.new_page(viewport=self.page.viewport_size, color_scheme=scheme)
+            page.goto(self.page.url, wait_until="load")
+            page.wait_for_timeout(300)  # colours fade
+            if (found := page.evaluate("document.body.dataset.mdColorScheme")) != shown:
+                self.fault(f"is {found} for readers who prefer {scheme}")
+            page.screenshot(path=shots / f"{self.here.replace('/', '-')}-{self.size}-{scheme}.png")
+            page.close()
 
     def search(self) -> None:
         """Look for a word, as a reader would."""
