@@ -24,7 +24,7 @@ from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..session.conf_overrides import described
 from ..session.dataframes import batches_to_dataframe, to_dataframe
-from ..session.errors import too_large
+from ..session.errors import lacks_memory, too_large
 from ..session.staging import stage
 from ..tuning import ROW_BYTES, SLID_ROWS
 from . import tasks
@@ -68,7 +68,9 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
                     return done
             result = on_executors(spark, job, source.distribute())
         return result
-    except MemoryError as error:
+    except Exception as error:
+        if not lacks_memory(error):
+            raise
         raise EngineError(
             "the driver has no memory left for the partials and results of this query; expected "
             "combine='executors', or a driver with more memory"

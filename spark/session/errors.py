@@ -111,6 +111,14 @@ def too_large(error: Exception) -> str | None:
     return found and found[0]
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether this process had no memory left: PySpark may raise another error while it handles that one."""
+    seen: BaseException | None = error
+    while seen is not None and not isinstance(seen, MemoryError):
+        seen = seen.__cause__ or seen.__context__
+    return seen is not None
+
+
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
     """The framefold error for an exception of Spark's; None where there is none."""
     if not is_of_spark(error):

@@ -26,7 +26,7 @@ for options in ({}, {"accumulate": "spark"}):
 
 spark.stop()
 spark = local_session("memory", "local[2]", **{"spark.driver.maxResultSize": "1g", "spark.log.level": "OFF"})
-numbers = spark.range(0, 1_000_000, 1, 4).selectExpr("id as t", "id % 1000 as k", "double(id) as x")
+numbers = spark.range(0, 4_000_000, 1, 4).selectExpr("id as t", "id % 1000 as k", "double(id) as x")
 asked = ff.events(numbers, time="t", by="k").window(ff.tumbling(100))
 asked.options(combine="driver").aggregate(x=ff.Sum("x")).limit(1).count()  # all libraries are loaded
 size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
