@@ -55,8 +55,8 @@ BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
 HELD_BYTES = 16 << 20
-"""Bytes of new partials after which what is left free among them is given back; of four times as many before and after they
-are merged. The system clears what it gives out again: of fewer, that takes a fifth of a query's time.
+"""Bytes of new partials after which what is left free among them is given back; of four times as many before and after
+they are merged. The system clears what it gives out again: of fewer, that takes a fifth of a query's time.
 """
 
 YEAR_10000 = 2_932_897
