@@ -60,6 +60,14 @@ def is_row_by_row(df: DataFrame) -> bool:
     return ROW_BY_ROW.search(explained(df) or "") is not None
 
 
+def most_rows(df: DataFrame) -> int | None:
+    """The most rows of a DataFrame, by the footers of its files; None if not known."""
+    footers = footers_of(df)
+    if footers is None or not is_row_by_row(df):
+        return None
+    return sum(footer.num_rows for footer in footers)
+
+
 def most_groups(footers: Sequence[Any], plan: Plan) -> int | None:
     """The most (key, frame) of events in files, by the least and the greatest values of columns; None if not known."""
     spans = [span_of(footers, name) for name in (*plan.by, plan.time)]
