@@ -55,8 +55,8 @@ BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
 HELD_BYTES = 16 << 20
-"""Bytes of new partials after which what is left free among them is given back; of four times as many before and after
-they are merged. The system clears what it gives out again: of fewer, that takes a fifth of a query's time.
+"""Bytes of new partials after which what is left free among them is given back, and before and after they are merged,
+from four times as many on. The system clears what it gives out again: of fewer, that takes a fifth of a query's time.
 """
 
 YEAR_10000 = 2_932_897
@@ -361,7 +361,8 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
 def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> tuple[list[Partials], int, int]:
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
-    merged = nulls = events = held = 0
+    merged = nulls = events = 0
+    held = -3 * HELD_BYTES  # of few partials nothing is given back
     readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
