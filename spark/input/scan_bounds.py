@@ -65,7 +65,7 @@ def most_rows(df: DataFrame) -> int | None:
     footers = footers_of(df)
     if footers is None or not is_row_by_row(df):
         return None
-    return sum(footer.num_rows for footer in footers)
+    return sum(int(footer.num_rows) for footer in footers)
 
 
 def most_groups(footers: Sequence[Any], plan: Plan) -> int | None:
