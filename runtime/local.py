@@ -54,10 +54,13 @@ from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
 
-HELD_BYTES = 16 << 20
-"""Bytes of new partials after which what is left free among them is given back, and before and after they are merged,
-from four times as many on. The system clears what it gives out again: of fewer, that takes a fifth of a query's time.
+FEW_BYTES = 64 << 20
+"""Bytes of partials from which on what is left free is given back, before and after they are merged, too. The system
+clears what it gives out again: of fewer, that takes a fifth of a query's time.
 """
+
+HELD_BYTES = 16 << 20
+"""Bytes of new partials, beyond the first few, after which what accumulating has left free among them is given back."""
 
 YEAR_10000 = 2_932_897
 """The days from the epoch to the first one that Python has no date for."""
@@ -162,7 +165,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan, readers)
     warn_of_nulls(plan, nulls, events)
-    if large := sum(each.table.nbytes for each in partials) >= 4 * HELD_BYTES:
+    if large := sum(each.table.nbytes for each in partials) >= FEW_BYTES:
         give_back()
     merged = merge([*Partials.of_given_keys(plan), *partials])
     del partials  # merging has copied some of them
@@ -362,7 +365,7 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
     merged = nulls = events = 0
-    held = -3 * HELD_BYTES  # of few partials nothing is given back
+    held = HELD_BYTES - FEW_BYTES
     readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(

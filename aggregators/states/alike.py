@@ -98,7 +98,7 @@ def to_arrow(column: NDArray[Any], *, offsets: bool = False) -> pa.Array:
     count = len(column)
     if LEAST <= count <= MOST and column.dtype in (np.int64, np.float64):
         bits = column.view(np.int64)
-        for known in _of_length(count)[NUMBERS:] if offsets else _of_length(count)[:NUMBERS]:
+        for known in _of_length(count)[slice(NUMBERS, None) if offsets else slice(NUMBERS)]:
             own = known[:count]
             same = bits[0] == own[0] and bits[-1] == own[-1]
             if same and (np.may_share_memory(bits, own) or np.array_equal(bits, own)):

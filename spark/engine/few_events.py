@@ -18,7 +18,7 @@ from ...runtime.sources.arrow import Source
 from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names
 from ..convert.types import cast_to
-from ..input.scan_bounds import footers_of, is_row_by_row, most_groups
+from ..input.scan_bounds import footers_of, has_at_most, most_groups, rows_in
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
 from ..tuning import FEW_EVENTS, FEW_GROUPS, MANY_A_GROUP
 from .source import PartialRows, PartialsSource
@@ -51,13 +51,12 @@ class FewEventsSource:
         footers = footers_of(self.df)
         if footers is None:
             return False
-        rows = sum(footer.num_rows for footer in footers)
         if isinstance(self.otherwise, SqlSource):
             groups = most_groups(footers, self.job.plan)
-            if groups is not None and groups * MANY_A_GROUP <= rows:
+            if groups is not None and groups * MANY_A_GROUP <= rows_in(footers):
                 self.otherwise.few = groups <= FEW_GROUPS
                 return False
-        return rows <= FEW_EVENTS and is_row_by_row(self.df)
+        return has_at_most(self.df, footers, FEW_EVENTS)
 
     def _collect(self) -> Partials:
         plan, spark = self.job.plan, self.df.sparkSession

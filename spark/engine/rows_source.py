@@ -15,7 +15,7 @@ from ...runtime.partials.partials import Partials
 from ...runtime.tuning import READ_ROWS
 from ..convert.types import cast_to
 from ..input.ordering import ARRIVAL
-from ..input.scan_bounds import most_rows
+from ..input.scan_bounds import footers_of, has_at_most
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
 from .events_source import EventsSource
 from .source import left_to_executors
@@ -27,7 +27,8 @@ class RowsSource(EventsSource):
     def collect(self, limit: int | None) -> Partials | None:
         plan = self.job.plan
         events = self._with_times(self.events).withColumn(ARRIVAL, f.monotonically_increasing_id())
-        if limit is not None and (most := most_rows(self.events)) is not None and most <= limit:
+        footers = None if limit is None else footers_of(self.events)
+        if limit is not None and footers is not None and has_at_most(self.events, footers, limit):
             limit = None  # with a limit Spark shuffles all events to one task, which takes a tenth of the time
         with conf_overrides(events.sparkSession, LARGE_BATCHES):
             found = (events if limit is None else events.limit(limit + 1)).toArrow()

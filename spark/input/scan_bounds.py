@@ -60,12 +60,14 @@ def is_row_by_row(df: DataFrame) -> bool:
     return ROW_BY_ROW.search(explained(df) or "") is not None
 
 
-def most_rows(df: DataFrame) -> int | None:
-    """The most rows of a DataFrame, by the footers of its files; None if not known."""
-    footers = footers_of(df)
-    if footers is None or not is_row_by_row(df):
-        return None
+def rows_in(footers: Sequence[Any]) -> int:
+    """The number of rows of files."""
     return sum(int(footer.num_rows) for footer in footers)
+
+
+def has_at_most(df: DataFrame, footers: Sequence[Any], most: int) -> bool:
+    """Whether a DataFrame is known to have at most so many rows, by the footers of its files."""
+    return rows_in(footers) <= most and is_row_by_row(df)
 
 
 def most_groups(footers: Sequence[Any], plan: Plan) -> int | None:

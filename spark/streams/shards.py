@@ -166,11 +166,11 @@ def check(record: dict[str, Any], fingerprint: dict[str, Any]) -> None:
         )
     there = {name: each for name, each in record["query"].items() if name in fingerprint}
     if other := differing(there, fingerprint):
-        dealt = (
+        remedy = (
             ". spark.sql.shuffle.partitions stays as it was when the query first started: say the number, as in "
             "ff.spark_conf(streams=True, partitions=4)"
         )
         raise EngineError(
             f"the checkpoint is of another query: {changes(other)}; expected the same query, or a new checkpoint, into "
-            f"which .export_state and .import_state take the state{dealt if 'shards' in other else ''}"
+            f"which .export_state and .import_state take the state{remedy if 'shards' in other else ''}"
         )

@@ -132,7 +132,7 @@ def remember(stores: Mapping[str, StateStore]) -> str | None:
 
     A mark is of one write alone. A book that has it was committed with the very state of this write, so that a worker
     which finds the mark need not read that state; after a failure or a restart Spark has a book with another mark.
-    None where not all of the state is at hand.
+    None where a store does not know all of its tables, or has too many bytes for a worker to keep.
     """
     kept = {name: pages for name, store in stores.items() if (pages := store.recent()) is not None}
     if len(kept) < len(stores):
