@@ -219,7 +219,7 @@ clean:
 	@rm -rf $(VENV) build dist site *.egg-info aggregators/loops/*.c */*/*.so .benchmarks .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/made: pyproject.toml setup.py aggregators/loops/rows.pyx aggregators/loops/ranges.pyx aggregators/loops/windows.pyx
+$(VENV)/made: pyproject.toml setup.py aggregators/loops/shared.pxi aggregators/loops/rows.pyx aggregators/loops/ranges.pyx aggregators/loops/windows.pyx
 	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	    if [ $$python = none ]; then \
 	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \

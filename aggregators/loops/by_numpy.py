@@ -101,17 +101,19 @@ def group_sorted(both: Ints, bits: int, group: Index, first: Index, counts: Ints
     return len(starts)
 
 
-def entering(first: Ints, last: Ints, starts: Ints, all: bool, begin: Ints) -> None:
+def entering(first: Ints, last: Ints, starts: Ints, all: bool) -> Ints:
+    """The first window that contains a row but not the row before it in its key; above ``last`` if none.
+
+    With ``all``, windows between two rows, which contain neither, belong to the later one.
+    """
+    begin = np.empty_like(last)
     begin[1:] = last[:-1] + 1
     begin[starts] = first[starts]
-    if not all:
-        np.maximum(begin, first, out=begin)
+    return begin if all else np.maximum(begin, first, out=begin)
 
 
 def count_windows(first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int) -> tuple[float, bool]:
-    begin = np.empty_like(first)
-    entering(first, last, starts, all, begin)
-    np.maximum(begin, least, out=begin)
+    begin = np.maximum(entering(first, last, starts, all), least)
     upper = np.minimum(last, most)
     counts = upper.astype(np.float64) - begin  # not exact
     exact = np.abs(counts) < 2.0**62  # int64 does not wrap
@@ -122,9 +124,7 @@ def count_windows(first: Ints, last: Ints, starts: Ints, all: bool, least: int, 
 def ranges_of_windows(
     first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int, high: Ints, row: Ints, number: Ints
 ) -> None:
-    begin, rows = np.empty_like(first), len(first)
-    entering(first, last, starts, all, begin)
-    np.maximum(begin, least, out=begin)
+    begin, rows = np.maximum(entering(first, last, starts, all), least), len(first)
     ends = np.append(starts[1:], rows) - 1
     stop = np.empty_like(last)  # the window after the last one that a row leaves
     stop[:-1] = first[1:]
@@ -157,12 +157,6 @@ def rows_around(starts: Ints, first: int, last: int, low: Ints, high: Ints) -> b
     return first <= 0 <= last
 
 
-def ascend_in_runs(values: Ints, starts: Ints) -> bool:
-    above = values[1:] > values[:-1]
-    above[starts[1:] - 1] = True
-    return bool(above.all())
-
-
 def add_deviations(values: Floats, index: Index, cut: float, sums: Floats) -> None:
     made = np.zeros((6, len(sums)))  # contiguous, which numpy is fast with
     part = values + cut
@@ -178,12 +172,8 @@ def add_deviations(values: Floats, index: Index, cut: float, sums: Floats) -> No
     sums[:] = made.T
 
 
-def take_least(values: NDArray[Any], index: Index, found: NDArray[Any]) -> None:
-    np.fmin.at(found, index, values)
-
-
-def take_greatest(values: NDArray[Any], index: Index, found: NDArray[Any]) -> None:
-    np.maximum.at(found, index, values)
+def take_extremes(values: NDArray[Any], index: Index, least: bool, found: NDArray[Any]) -> None:
+    (np.fmin if least else np.maximum).at(found, index, values)
 
 
 def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: float) -> bool:
@@ -221,7 +211,7 @@ def place_codes(codes: NDArray[Any], free: Ints, place: Ints) -> None:
     free += np.bincount(codes, minlength=len(free))
 
 
-def sums_about(columns: Any, begin: Index, made: Any, exponents: Ints, ordinary: float) -> bool:
+def sums_about(columns: Any, single: bool, codes: Any, made: Any, exponents: Ints, ordinary: float) -> bool:
     return False
 
 
@@ -239,11 +229,6 @@ def about_means(total: Any, a: Any, b: Any, count: Floats, found: Floats) -> boo
 
 def roots(high: Floats, low: Floats, found: Floats) -> bool:
     return False
-
-
-def offsets_of_ranges(begin: Ints, end: Ints, most: int, offsets: Ints) -> None:
-    offsets[0] = 0
-    np.cumsum(np.minimum(end - begin, most), out=offsets[1:])
 
 
 def items_of_ranges(values: NDArray[Any], edges: Ints, last: bool, offsets: Ints, found: NDArray[Any]) -> None:

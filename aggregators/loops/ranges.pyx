@@ -7,9 +7,7 @@ not 0, and so on: the next code is found in as many steps as there are levels (P
 forest in less than logarithmic time", 1975, with words for its recursion).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+include "shared.pxi"
 
 cdef extern from *:
     """
@@ -46,8 +44,8 @@ cdef struct Moving:
     Py_ssize_t leaving, entering
 
 
-cdef bint begin(Present* of, const Moving* items, Py_ssize_t count, int64_t codes) noexcept nogil:
-    """Make room for the codes of items, from 0 to below ``codes``; whether there was memory."""
+cdef int begin(Present* of, const Moving* items, Py_ssize_t count, int64_t codes) except -1 nogil:
+    """Make room for the codes of items, from 0 to below ``codes``."""
     cdef int64_t size = codes, total = 0
     cdef int64_t[LEVELS] start
     cdef int at
@@ -61,10 +59,7 @@ cdef bint begin(Present* of, const Moving* items, Py_ssize_t count, int64_t code
         of.levels += 1
         if size <= 1:
             break
-    of.counts = NULL
-    of.words = <uint64_t*>calloc(total, sizeof(uint64_t))
-    if of.words == NULL:
-        return False
+    of.words = <uint64_t*>memory(total * sizeof(uint64_t), zeroed=True)
     for at in range(of.levels):
         of.level[at] = of.words + start[at]
     if items.weights == NULL and count == codes:
@@ -74,9 +69,9 @@ cdef bint begin(Present* of, const Moving* items, Py_ssize_t count, int64_t code
             of.words[items.codes[item] >> 6] |= bit
         memset(of.words, 0, total * sizeof(uint64_t))
         if not again:
-            return True
-    of.counts = <int64_t*>calloc(codes + 1, sizeof(int64_t))
-    return of.counts != NULL
+            return 0
+    of.counts = <int64_t*>memory((codes + 1) * sizeof(int64_t), zeroed=True)
+    return 0
 
 
 cdef void end(Present* of) noexcept nogil:
@@ -197,20 +192,15 @@ cdef check(
 ):
     """ValueError unless ranges are of items and ascend, and codes are below ``codes``."""
     cdef Py_ssize_t at, items = code.shape[0], ranges = low.shape[0]
-    cdef bint right = high.shape[0] == ranges == found and (weight is None or weight.shape[0] == items)
     cdef int64_t before = 0, past = 0
+    cdef const char* wrong = "ranges must be of items, not empty and ascend, and codes must be below their number"
+    require(high.shape[0] == ranges == found and (weight is None or weight.shape[0] == items), wrong)
     with nogil:
         for at in range(items):
-            if not 0 <= code[at] < codes:
-                right = False
-        if right:
-            for at in range(ranges):
-                if not (before <= low[at] < high[at] <= items and past <= high[at]):
-                    right = False
-                    break
-                before, past = low[at], high[at]
-    if not right:
-        raise ValueError("ranges must be of items, not empty and ascend, and codes must be below their number")
+            require(0 <= code[at] < codes, wrong)
+        for at in range(ranges):
+            require(before <= low[at] < high[at] <= items and past <= high[at], wrong)
+            before, past = low[at], high[at]
 
 
 def select(
@@ -233,13 +223,13 @@ def select(
     cdef Item item
     cdef Py_ssize_t window, windows = low.shape[0]
     cdef int64_t place = 0, below = 0, total = 0, goal
-    cdef bint room
     check(code, weight, low, high, found.shape[0], codes)
     if rank.shape[0] != windows or following.shape[0] != windows:
         raise ValueError("select: there must be a rank for each range")
-    with nogil:
-        room = begin(&present, &items, code.shape[0], codes)
-        if room:
+    present.counts, present.words = NULL, NULL
+    try:
+        with nogil:
+            begin(&present, &items, code.shape[0], codes)
             for window in range(windows):
                 while leaves(&items, low[window], &item):
                     drop(&present, item.code, item.weight)
@@ -264,9 +254,8 @@ def select(
                 found[window] = following[window] = <int32_t>place
                 if goal + 1 < total and below + weight_of(&present, place) <= goal + 1:
                     following[window] = <int32_t>next_code(&present, place + 1)
+    finally:
         end(&present)
-    if not room:
-        raise MemoryError
 
 
 def count_distinct(
@@ -277,26 +266,22 @@ def count_distinct(
     int64_t[::1] found not None,
 ):
     """Set the number of different codes of each range."""
-    cdef int32_t* counts
     cdef Moving items = at_first(code, None)
     cdef Item item
     cdef Py_ssize_t window, windows = low.shape[0]
     cdef int64_t distinct = 0
     check(code, None, low, high, found.shape[0], codes)
+    cdef int32_t* counts = <int32_t*>memory((codes + 1) * sizeof(int32_t), zeroed=True)
     with nogil:
-        counts = <int32_t*>calloc(codes + 1, sizeof(int32_t))
-        if counts != NULL:
-            for window in range(windows):
-                while leaves(&items, low[window], &item):
-                    counts[item.code] -= 1
-                    distinct -= counts[item.code] == 0
-                while enters(&items, high[window], &item):
-                    distinct += counts[item.code] == 0
-                    counts[item.code] += 1
-                found[window] = distinct
-        free(counts)
-    if counts == NULL:
-        raise MemoryError
+        for window in range(windows):
+            while leaves(&items, low[window], &item):
+                counts[item.code] -= 1
+                distinct -= counts[item.code] == 0
+            while enters(&items, high[window], &item):
+                distinct += counts[item.code] == 0
+                counts[item.code] += 1
+            found[window] = distinct
+    free(counts)
 
 
 def list_codes(
@@ -313,39 +298,31 @@ def list_codes(
     cdef Present present
     cdef Moving items = at_first(code, weight)
     cdef Item item
-    cdef Py_ssize_t window, windows = low.shape[0], at = 0
+    cdef Py_ssize_t window, windows = low.shape[0], at
     cdef int64_t place
-    cdef bint room, right = True
+    cdef const char* wrong = "list_codes: a range has fewer codes than it has room"
     check(code, weight, low, high, offsets.shape[0] - 1, codes)
     if counts is not None and counts.shape[0] != found.shape[0]:
         raise ValueError("list_codes: there must be a count for each code")
-    with nogil:
-        room = begin(&present, &items, code.shape[0], codes)
-        if room:
+    present.counts, present.words = NULL, NULL
+    try:
+        with nogil:
+            begin(&present, &items, code.shape[0], codes)
             for window in range(windows):
                 while leaves(&items, low[window], &item):
                     drop(&present, item.code, item.weight)
                 while enters(&items, high[window], &item):
                     add(&present, item.code, item.weight)
                 place = -1
-                if not 0 <= offsets[window] <= offsets[window + 1] <= found.shape[0]:
-                    right = False
-                    break
+                require(0 <= offsets[window] <= offsets[window + 1] <= found.shape[0], wrong)
                 for at in range(offsets[window], offsets[window + 1]):
                     place = next_code(&present, place + 1)
-                    if place >= codes:
-                        right = False
-                        break
+                    require(place < codes, wrong)
                     found[at] = <int32_t>place
                     if counts is not None:
                         counts[at] = weight_of(&present, place)
-                if not right:
-                    break
+    finally:
         end(&present)
-    if not room:
-        raise MemoryError
-    if not right:
-        raise ValueError("list_codes: a range has fewer codes than it has room")
 
 
 def most_frequent(
@@ -361,8 +338,6 @@ def most_frequent(
     The winners of pairs of codes, of pairs of these, and so on, are kept: a change is followed up as far as it matters.
     They are those of a group of ranges that have no item in common with others, so that few codes have few pairs.
     """
-    cdef int64_t* counts
-    cdef int32_t* winner
     cdef Moving items = at_first(code, weight)
     cdef Item item
     cdef Py_ssize_t window, windows = low.shape[0], group = 0, at
@@ -370,37 +345,33 @@ def most_frequent(
     check(code, weight, low, high, found.shape[0], codes)
     while size < codes:
         size *= 2
+    cdef int64_t* counts = <int64_t*>memory((size + 1) * sizeof(int64_t) + (2 * size + 1) * sizeof(int32_t))
+    cdef int32_t* winner = <int32_t*>(counts + size + 1)
     with nogil:
-        counts = <int64_t*>malloc((size + 1) * sizeof(int64_t))
-        winner = <int32_t*>malloc((2 * size + 1) * sizeof(int32_t))
-        if counts != NULL and winner != NULL:
-            for window in range(windows):
-                if window == group:
-                    past = low[window] + 1
-                    while group < windows and low[group] < past:
-                        past = high[group]
-                        group += 1
-                    least = most = code[low[window]]
-                    for at in range(low[window], past):
-                        least = min(least, <int64_t>code[at])
-                        most = max(most, <int64_t>code[at])
-                    size = 1
-                    while size <= most - least:
-                        size *= 2
-                    memset(counts, 0, (size + 1) * sizeof(int64_t))
-                    begin_winners(winner, size)
-                    items.leaving = items.entering = low[window]
-                while leaves(&items, low[window], &item):
-                    counts[item.code - least] -= item.weight
-                    follow_up(counts, winner, size, item.code - least)
-                while enters(&items, high[window], &item):
-                    counts[item.code - least] += item.weight
-                    follow_up(counts, winner, size, item.code - least)
-                found[window] = <int32_t>(least + winner[1])
-        free(counts)
-        free(winner)
-    if counts == NULL or winner == NULL:
-        raise MemoryError
+        for window in range(windows):
+            if window == group:
+                past = low[window] + 1
+                while group < windows and low[group] < past:
+                    past = high[group]
+                    group += 1
+                least = most = code[low[window]]
+                for at in range(low[window], past):
+                    least = min(least, <int64_t>code[at])
+                    most = max(most, <int64_t>code[at])
+                size = 1
+                while size <= most - least:
+                    size *= 2
+                memset(counts, 0, (size + 1) * sizeof(int64_t))
+                begin_winners(winner, size)
+                items.leaving = items.entering = low[window]
+            while leaves(&items, low[window], &item):
+                counts[item.code - least] -= item.weight
+                follow_up(counts, winner, size, item.code - least)
+            while enters(&items, high[window], &item):
+                counts[item.code - least] += item.weight
+                follow_up(counts, winner, size, item.code - least)
+            found[window] = <int32_t>(least + winner[1])
+    free(counts)
 
 
 cdef void begin_winners(int32_t* winner, int64_t size) noexcept nogil:
@@ -425,11 +396,6 @@ cdef inline void follow_up(int64_t* counts, int32_t* winner, int64_t size, int64
         node >>= 1
 
 
-cdef union Float:
-    double value
-    int64_t bits
-
-
 def keys_of_floats(const double[::1] values not None, int64_t[::1] keys not None):
     """Set integers in the order of floats: NaN is one, above all others, and -0.0 is 0.0."""
     cdef Py_ssize_t row, rows = values.shape[0]
@@ -438,8 +404,8 @@ def keys_of_floats(const double[::1] values not None, int64_t[::1] keys not None
         raise ValueError("keys_of_floats: there must be a key for each value")
     with nogil:
         for row in range(rows):
-            each.value = values[row] + 0.0
-            keys[row] = each.bits ^ ((each.bits >> 63) & NAN_KEY) if each.value == each.value else NAN_KEY
+            each.number = values[row] + 0.0
+            keys[row] = each.bits ^ ((each.bits >> 63) & NAN_KEY) if each.number == each.number else NAN_KEY
 
 
 def floats_of_keys(const int64_t[::1] keys not None, double[::1] values not None):
@@ -451,31 +417,9 @@ def floats_of_keys(const int64_t[::1] keys not None, double[::1] values not None
     with nogil:
         for row in range(rows):
             each.bits = keys[row] ^ ((keys[row] >> 63) & NAN_KEY)
-            if each.value != each.value:
+            if each.number != each.number:
                 each.bits = NAN_BITS
-            values[row] = each.value + 0.0
-
-
-ctypedef fused word:
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-
-
-def offsets_of_ranges(
-    const int64_t[::1] begin not None, const int64_t[::1] end not None, int64_t most, int64_t[::1] offsets not None
-):
-    """Set where the items of each range begin in a list of them all, ``most`` of each at most; and the end of all."""
-    cdef Py_ssize_t window, windows = begin.shape[0]
-    cdef int64_t total = 0
-    if end.shape[0] != windows or offsets.shape[0] != windows + 1:
-        raise ValueError("offsets_of_ranges: there must be an end and an offset for each range, and one more")
-    with nogil:
-        offsets[0] = 0
-        for window in range(windows):
-            total += min(end[window] - begin[window], most)
-            offsets[window + 1] = total
+            values[row] = each.number + 0.0
 
 
 def items_of_ranges(
@@ -487,18 +431,17 @@ def items_of_ranges(
 ):
     """Set some values from where each range begins, or before where it ends if ``last``, as its offsets have room."""
     cdef Py_ssize_t window, windows = edges.shape[0], at, size = values.shape[0], room = found.shape[0]
-    cdef bint right = offsets.shape[0] == windows + 1
     cdef int64_t begin, end, start
+    cdef const char* wrong = "items_of_ranges: ranges must be of the values, and offsets of what is found"
     cdef const word* here
     cdef word* there
+    require(offsets.shape[0] == windows + 1, wrong)
     with nogil:
-        end = offsets[0] if right else 0
-        for window in range(windows if right else 0):
+        end = offsets[0]
+        for window in range(windows):
             begin, end = end, offsets[window + 1]
             start = edges[window] - (end - begin) if last else edges[window]
-            if not (0 <= begin <= end <= room and 0 <= start <= size - (end - begin)):
-                right = False
-                break
+            require(0 <= begin <= end <= room and 0 <= start <= size - (end - begin), wrong)
             if begin == end:
                 continue
             here, there, at = &values[start], &found[begin], 0
@@ -508,32 +451,24 @@ def items_of_ranges(
             while at < end - begin:
                 there[at] = here[at]
                 at += 1
-    if not right:
-        raise ValueError("items_of_ranges: ranges must be of the values, and offsets of what is found")
 
 
 cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1, NAN_BITS = <int64_t>0x7FF8 << 48
 
 cdef enum:
-    DIGIT = 11
     APART = 16  # bits by which values are sorted first, beyond those that number the rows
     MOST_MOVES = 4  # of each value by insertion
-    PLACES = 1 << DIGIT
     FEW = 48  # values that are sorted by insertion
 
 
 def order_values(const int64_t[::1] values not None, Py_ssize_t[::1] order not None):
     """Set the stable order of values."""
     cdef Py_ssize_t rows = values.shape[0]
-    cdef bint room
     if order.shape[0] != rows or rows >= <int64_t>1 << 31:
         raise ValueError("order_values: there must be a place for each value, and less than 2**31 of them")
-    if not rows:
-        return
-    with nogil:
-        room = order_run(&values[0], 0, rows, &order[0])
-    if not room:
-        raise MemoryError
+    if rows:
+        with nogil:
+            order_run(&values[0], 0, rows, &order[0])
 
 
 def code_groups(
@@ -551,7 +486,6 @@ def code_groups(
     """
     cdef Py_ssize_t group, groups = starts.shape[0], rows = values.shape[0], start = 0, end, at, row, number = -1
     cdef int64_t value, before = 0
-    cdef bint room = True, right = True
     if not code.shape[0] == first.shape[0] == order.shape[0] == rows or rows >= <int64_t>1 << 31:
         raise ValueError("code_groups: there must be a place for each value, and less than 2**31 of them")
     if (starts[0] if groups else rows) != 0:
@@ -559,12 +493,8 @@ def code_groups(
     with nogil:
         for group in range(groups):
             end = starts[group + 1] if group + 1 < groups else rows
-            if not start <= end <= rows:
-                right = False
-                break
-            room = order_run(&values[0], start, end, &order[start])
-            if not room:
-                break
+            require(start <= end <= rows, "code_groups: groups must ascend")
+            order_run(&values[0], start, end, &order[start])
             for at in range(start, end):
                 row = order[at]
                 value = values[row]
@@ -574,15 +504,11 @@ def code_groups(
                 before = value
                 code[row] = <int32_t>number
             start = end
-    if not room:
-        raise MemoryError
-    if not right:
-        raise ValueError("code_groups: groups must ascend")
     return number + 1
 
 
-cdef bint order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
-    """Set the stable order of some rows by their values; False where there is no memory for it."""
+cdef int order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) except -1 nogil:
+    """Set the stable order of some rows by their values."""
     cdef Py_ssize_t row, at
     cdef int64_t value
     if end - start > FEW:
@@ -593,7 +519,7 @@ cdef bint order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_
             order[at] = order[at - 1]
             at -= 1
         order[at] = row
-    return True
+    return 0
 
 
 cdef struct Words:
@@ -603,8 +529,8 @@ cdef struct Words:
     int number_bits
 
 
-cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
-    """Set the stable order of some rows by their values; False where there is no memory for it.
+cdef int order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) except -1 nogil:
+    """Set the stable order of some rows by their values.
 
     By as many of the upper bits as tell most rows apart, and what is left by insertion; where that takes long, by all bits.
     D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
@@ -624,9 +550,7 @@ cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, 
     mask = (<uint64_t>1 << of.number_bits) - 1
     held = min(bits, 64 - of.number_bits)
     upper = min(held, (of.number_bits + APART + DIGIT - 1) // DIGIT * DIGIT)
-    of.words = room = <uint64_t*>malloc(2 * rows * sizeof(uint64_t))
-    if room == NULL:
-        return False
+    of.words = room = <uint64_t*>memory(2 * rows * sizeof(uint64_t))
     of.other = of.words + rows
     for row in range(rows):
         of.words[row] = (key_of(values[start + row], least) >> (bits - held)) << of.number_bits | <uint64_t>row
@@ -643,7 +567,7 @@ cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, 
     for row in range(rows):
         order[row] = start + <Py_ssize_t>(of.words[row] & mask)
     free(room)
-    return True
+    return 0
 
 
 cdef inline uint64_t key_of(int64_t value, int64_t least) noexcept nogil:
@@ -673,26 +597,6 @@ cdef bint insert_rest(Words* of, const int64_t* values, Py_ssize_t rows) noexcep
 
 
 cdef void sort_by_digits(Words* of, Py_ssize_t rows, int low, int high) noexcept nogil:
-    """Sort by the bits of keys from ``low`` to below ``high``, digit by digit; those equal in them stay as they are."""
-    cdef Py_ssize_t[PLACES] places
-    cdef Py_ssize_t row, at, before, each
-    cdef uint64_t word, mask
-    cdef int shift
-    while low < high:
-        shift = low + of.number_bits
-        mask = (<uint64_t>1 << min(DIGIT, high - low)) - 1
-        memset(places, 0, sizeof(places))
-        for row in range(rows):
-            places[of.words[row] >> shift & mask] += 1
-        before = 0
-        for at in range(<Py_ssize_t>mask + 1):
-            each = places[at]
-            places[at] = before
-            before += each
-        for row in range(rows):
-            word = of.words[row]
-            at = word >> shift & mask
-            of.other[places[at]] = word
-            places[at] += 1
+    """Sort by the bits of keys from ``low`` to below ``high``; those equal in them stay as they are."""
+    if sorted_by_bits(of.words, of.other, rows, low + of.number_bits, high + of.number_bits) != of.words:
         of.words, of.other = of.other, of.words
-        low += DIGIT

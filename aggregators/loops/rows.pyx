@@ -1,42 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
-from libc.math cimport fabs, frexp, ldexp, sqrt
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.math cimport frexp, ldexp, sqrt
 
-# With GCC the processor fetches what a later row needs.
-cdef extern from *:
-    """
-    #ifdef __GNUC__
-    #define framefold_soon(place) __builtin_prefetch(place, 1)
-    #define framefold_soon_read(place) __builtin_prefetch(place)
-    #else
-    #define framefold_soon(place) ((void) (place))
-    #define framefold_soon_read(place) ((void) (place))
-    #endif
-    """
-    void soon "framefold_soon" (const void* place) noexcept nogil
-    void framefold_soon_read(const void* place) noexcept nogil
+include "shared.pxi"
 
 cdef enum:
     AHEAD = 16  # rows, of which the places of the last one are fetched
     IN_CACHE = 1 << 15  # groups whose places are in the cache anyway
 
+cdef int64_t MOST_ROWS = (<uint64_t>1 << 63) - 1
+
 cdef int FEW = 12
 """Rows that are joined one by one, because a block takes as long as these."""
-
-ctypedef fused number:
-    double
-    float
-    int64_t
-    int32_t
-
-
-cdef union Float:
-    double number
-    int64_t bits
 
 
 def add_parts(
@@ -51,7 +27,7 @@ def add_parts(
     Columns of ``sums``: the number of rows, and the bits of parts, each with those of what was added, modulo 2**64.
     Whether nothing is left of any value.
     """
-    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
+    cdef Py_ssize_t row, group, size = sums.shape[0]
     cdef int64_t left = 0
     cdef int64_t* of
     cdef Float one, two, rest
@@ -59,9 +35,7 @@ def add_parts(
         raise ValueError("add_parts: values and index must be of one length, and sums have three columns")
     with nogil:
         for row in range(values.shape[0]):
-            group = index[row]
-            if not 0 <= group < size:
-                break
+            group = among(index[row], size, GROUP)
             if size > IN_CACHE and row + AHEAD < values.shape[0] and 0 <= index[row + AHEAD] < size:
                 soon(&sums[index[row + AHEAD], 0])
             of = &sums[group, 0]
@@ -73,8 +47,6 @@ def add_parts(
             of[1] = <int64_t>(<uint64_t>of[1] + <uint64_t>one.bits)
             of[2] = <int64_t>(<uint64_t>of[2] + <uint64_t>two.bits)
             left |= rest.bits
-    if values.shape[0] and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
     return <uint64_t>left << 1 == 0  # whatever the sign of a zero
 
 
@@ -98,14 +70,6 @@ def left_of_parts(
             rest[found], group[found] = left, index[row]
             found += left != 0.0
     return found
-
-
-cdef inline double add_two(double a, double b, double* lost) noexcept nogil:
-    """The rounded sum of two floats, and what rounding lost, as ``two_sum``."""
-    cdef double total = a + b
-    cdef double virtual = total - a
-    lost[0] = (a - (total - virtual)) + (b - virtual)
-    return total
 
 
 cdef inline double to_odd(double rounded, double lost) noexcept nogil:
@@ -135,7 +99,7 @@ def join_parts(
     cdef int64_t mask = (<int64_t>1 << step) - 1, upper, lower
     cdef double finer = 1.0 / <double>(<int64_t>1 << step)
     cdef double[3] parts
-    cdef double rest, whole
+    cdef Pair fine, whole
     cdef int again, place
     if high.shape[0] != size or low.shape[0] != size or sums.shape[1] != 3:
         raise ValueError("join_parts: sums must have three columns, and high and low be as long")
@@ -150,12 +114,12 @@ def join_parts(
             parts[2] = <double>(lower & mask) * finer
             for again in range(2):
                 for place in range(1, -1, -1):
-                    parts[place] = add_two(parts[place], parts[place + 1], &rest)
-                    parts[place + 1] = rest
-            whole = add_two(parts[1], parts[2], &rest)
-            whole = add_two(parts[0], to_odd(whole, rest), &parts[1])
-            high[group] = whole * unit
-            low[group] = parts[1] * unit
+                    whole = two_sum(parts[place], parts[place + 1])
+                    parts[place], parts[place + 1] = whole.high, whole.low
+            fine = two_sum(parts[1], parts[2])
+            whole = two_sum(parts[0], to_odd(fine.high, fine.low))
+            high[group] = whole.high * unit
+            low[group] = whole.low * unit
 
 
 def add_pairs(
@@ -166,58 +130,36 @@ def add_pairs(
     double[::1] lows not None,
 ):
     """Add pairs of floats to those of their groups, in their order, as ``Compensated`` adds them."""
-    cdef Py_ssize_t row = 0, group, rows = index.shape[0], size = sums.shape[0], many = 1
+    cdef Py_ssize_t row = 0, at, group, many, rows = index.shape[0], size = sums.shape[0]
     if high.shape[0] != rows or low.shape[0] != rows or lows.shape[0] != size:
         raise ValueError("add_pairs: high, low and index, and sums and lows, must be of one length")
     with nogil:
         while row < rows:
+            group = among(index[row], size, GROUP)
             many = consecutive(index, row, rows, size)
-            if not many:
-                break
-            group = index[row]
             if many < FEW:
-                for row in range(row, row + many):
-                    add_pair(high[row], low[row], &sums[group], &lows[group])
-                    group += 1
-                row += 1
+                for at in range(many):
+                    add_pair(high[row + at], low[row + at], &sums[group + at], &lows[group + at])
             else:
-                framefold_add_pairs(many, &high[row], &low[row], &sums[group], &lows[group])
-                row += many
-    if not many:
-        raise IndexError(f"group {index[row]} of a row is not among {size}")
+                add_rows(many, &high[row], &low[row], &sums[group], &lows[group])
+            row += many
 
 
 def add_integers(const int64_t[::1] values not None, const Py_ssize_t[::1] index not None, int64_t[::1] sums not None):
     """Add integers to the sums of their groups; they wrap as numpy's do."""
-    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
-    if values.shape[0] != index.shape[0]:
-        raise ValueError("add_integers: values and index must be of one length")
+    cdef Py_ssize_t row, group, size = sums.shape[0]
+    require(values.shape[0] == index.shape[0], "add_integers: values and index must be of one length")
     with nogil:
         for row in range(values.shape[0]):
-            group = index[row]
-            if not 0 <= group < size:
-                break
+            group = among(index[row], size, GROUP)
             sums[group] = <int64_t>(<uint64_t>sums[group] + <uint64_t>values[row])
-    if values.shape[0] and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
-
-
-cdef inline void add_pair(double high, double low, double* sum, double* lows) noexcept nogil:
-    cdef double total = sum[0] + high
-    cdef double virtual = total - sum[0]
-    cdef double lost = (sum[0] - (total - virtual)) + (high - virtual) + (lows[0] + low)
-    sum[0] = total + lost
-    virtual = sum[0] - total
-    lows[0] = (total - (sum[0] - virtual)) + (lost - virtual)
 
 
 cdef inline Py_ssize_t consecutive(
     const Py_ssize_t[::1] index, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t size
 ) noexcept nogil:
-    """How many rows from this one on have one group after the other; 0 where its group is not one of ``size``."""
+    """How many rows from this one on have one group after the other, of ``size``."""
     cdef Py_ssize_t end = row + 1, group = index[row]
-    if not 0 <= group < size:
-        return 0
     if rows - row > size - group:
         rows = row + size - group
     while end < rows and index[end] - group == end - row:
@@ -231,50 +173,37 @@ def number_codes(const int64_t[::1] codes not None, int32_t[::1] places not None
     Places of codes that are not in use are of no meaning afterwards.
     """
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0]
-    cdef int64_t code = 0
     cdef int32_t count = 0, used
-    if size >= 1 << 31:
-        raise ValueError("number_codes: there must be fewer places than numbers of 32 bits")
+    require(size < 1 << 31, "number_codes: there must be fewer places than numbers of 32 bits")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
-            places[code] = 1
-        else:
-            for row in range(size):
-                used = places[row]
-                places[row] = count
-                count += used
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
+            places[among(codes[row], size, CODE)] = 1
+        for row in range(size):
+            used = places[row]
+            places[row] = count
+            count += used
     return count
 
 
 def number_rows(int64_t[::1] codes not None, const int32_t[::1] places not None, Py_ssize_t[::1] first not None):
     """Put the number of each row's code in its place, and the first row of each number into ``first``."""
     cdef Py_ssize_t row, size = places.shape[0], count = first.shape[0]
-    cdef int64_t code = 0, number
+    cdef int64_t number
     with nogil:
         for row in range(codes.shape[0] - 1, -1, -1):
-            code = codes[row]
-            if not 0 <= code < size or not 0 <= places[code] < count:
-                code = -1
-                break
-            number = places[code]
+            if not 0 <= codes[row] < size or not 0 <= places[codes[row]] < count:
+                with gil:
+                    raise IndexError("number_rows: a code has no number")
+            number = places[codes[row]]
             codes[row] = number
             first[number] = row
-    if code < 0:
-        raise IndexError("number_rows: a code has no number")
 
 
 def unite(const int64_t[::1] left not None, const int64_t[::1] right not None, int64_t[::1] both not None):
     """Put the codes that are in either of two ascending arrays into ``both``, in their order; how many there are."""
     cdef Py_ssize_t a = 0, b = 0, count = 0, lefts = left.shape[0], rights = right.shape[0]
     cdef int64_t x, y
-    if both.shape[0] < lefts + rights:
-        raise ValueError("unite: both must have room for left and right")
+    require(both.shape[0] >= lefts + rights, "unite: both must have room for left and right")
     with nogil:
         while a < lefts and b < rights:
             x, y = left[a], right[b]
@@ -282,14 +211,10 @@ def unite(const int64_t[::1] left not None, const int64_t[::1] right not None, i
             a += x <= y
             b += y <= x
             count += 1
-        while a < lefts:
-            both[count] = left[a]
-            a += 1
-            count += 1
-        while b < rights:
-            both[count] = right[b]
-            b += 1
-            count += 1
+        memcpy(&both[count], &left[a], (lefts - a) * sizeof(int64_t))
+        count += lefts - a
+        memcpy(&both[count], &right[b], (rights - b) * sizeof(int64_t))
+        count += rights - b
     return count
 
 
@@ -302,9 +227,7 @@ def number_ascending(
     """
     cdef Py_ssize_t row, count = values.shape[0], place = 0, step, end
     cdef int64_t code
-    cdef bint missing = False
-    if first.shape[0] != count:
-        raise ValueError("number_ascending: values and first must be of one length")
+    require(first.shape[0] == count, "number_ascending: values and first must be of one length")
     with nogil:
         for row in range(codes.shape[0]):
             code = codes[row]
@@ -321,12 +244,10 @@ def number_ascending(
                     else:
                         end = place + (end - place) // 2
             if place >= count or values[place] != code:
-                missing = True
-                break
+                with gil:
+                    raise IndexError("number_ascending: a code is not among the values")
             codes[row] = place
             first[place] = start + row
-    if missing:
-        raise IndexError("number_ascending: a code is not among the values")
 
 
 ctypedef fused code_number:
@@ -337,20 +258,13 @@ ctypedef fused code_number:
 def place_codes(const code_number[::1] codes not None, int64_t[::1] free not None, int64_t[::1] place not None):
     """Put the place of each code among sorted ones into ``place``; ``free`` has the first place of each, and changes."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = free.shape[0]
-    cdef int64_t code = 0
-    if place.shape[0] != rows:
-        raise ValueError("place_codes: codes and places must be of one length")
+    cdef int64_t code
+    require(place.shape[0] == rows, "place_codes: codes and places must be of one length")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
+            code = among(codes[row], size, CODE)
             place[row] = free[code]
             free[code] += 1
-        else:
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
 
 
 ctypedef fused floating:
@@ -365,6 +279,14 @@ ctypedef fused folded:
     int8_t
 
 
+cdef inline bint takes(folded value, folded other, bint least) noexcept nogil:
+    """Whether a value takes the place of another: the least one, but NaN; or the greatest, which NaN is."""
+    if folded in floating:
+        return (value < other or other != other) if least else (value > other or value != value)
+    else:
+        return value < other if least else value > other
+
+
 def extremes_so_far(
     const folded[::1] values not None,
     const int32_t[::1] codes not None,
@@ -377,28 +299,15 @@ def extremes_so_far(
     ``best`` has that of each code before the first row, and changes.
     """
     cdef Py_ssize_t row, rows = codes.shape[0], size = best.shape[0]
-    cdef int64_t code = 0
-    cdef folded value, other
-    cdef bint take
+    cdef int64_t code
     if values.shape[0] != rows or found.shape[0] != rows:
         raise ValueError("extremes_so_far: values, codes and what is found must be of one length")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
-            value, other = values[row], best[code]
-            if folded in floating:
-                take = (value < other or other != other) if least else (value > other or value != value)
-            else:
-                take = value < other if least else value > other
-            if take:
-                best[code] = other = value
-            found[row] = other
-        else:
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
+            code = among(codes[row], size, CODE)
+            if takes(values[row], best[code], least):
+                best[code] = values[row]
+            found[row] = best[code]
 
 
 def sums_so_far(
@@ -409,20 +318,14 @@ def sums_so_far(
 ):
     """Set for each row the sum of those of its code up to it, modulo 2**64; ``sums`` has that of each, and changes."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = sums.shape[0]
-    cdef int64_t code = 0
+    cdef int64_t code
     if values.shape[0] != rows or found.shape[0] != rows:
         raise ValueError("sums_so_far: values, codes and what is found must be of one length")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
+            code = among(codes[row], size, CODE)
             sums[code] = <int64_t>(<uint64_t>sums[code] + <uint64_t>values[row])
             found[row] = sums[code]
-        else:
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
 
 
 def rows_so_far(
@@ -437,22 +340,16 @@ def rows_so_far(
     ``known`` has that of each code, -1 before the first row, and changes.
     """
     cdef Py_ssize_t row, rows = codes.shape[0], size = known.shape[0]
-    cdef int64_t code = 0
+    cdef int64_t code
     cdef bint all = seen is None
     if found.shape[0] != rows or not all and seen.shape[0] != rows:
         raise ValueError("rows_so_far: codes, what is seen and what is found must be of one length")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
+            code = among(codes[row], size, CODE)
             if (all or seen[row]) and not (first and known[code] >= 0):
                 known[code] = row
             found[row] = known[code]
-        else:
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
 
 
 def rows_before(const int32_t[::1] codes not None, int64_t[:, ::1] last not None, int64_t[::1] found not None):
@@ -462,25 +359,19 @@ def rows_before(const int32_t[::1] codes not None, int64_t[:, ::1] last not None
     oldest; they change.
     """
     cdef Py_ssize_t row, rows = codes.shape[0], size = last.shape[0], many = last.shape[1] - 1
-    cdef int64_t code = 0
+    cdef int64_t code
     cdef int64_t* of
     if found.shape[0] != rows or many < 1:
         raise ValueError("rows_before: codes and what is found must be of one length, and there must be a row to keep")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
+            code = among(codes[row], size, CODE)
             of = &last[code, 0]
             if not 0 <= of[many] < many:
                 of[many] = 0
             found[row] = of[of[many]]
             of[of[many]] = row
             of[many] = of[many] + 1 if of[many] + 1 < many else 0
-        else:
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
 
 
 def rows_as_of(
@@ -537,87 +428,50 @@ def rows_of_windows(
     Whether that is done: not where there are as many rows between them as there are rows.
     """
     cdef Py_ssize_t window, row, place, rows = codes.shape[0], windows = last.shape[0], left = rows
-    cdef bint right = offsets.shape[0] == windows + 1
+    cdef const char* wrong = "rows_of_windows: windows must have as many rows of one code as there is room for"
+    require(offsets.shape[0] == windows + 1, wrong)
     with nogil:
-        for window in range(windows if right else 0):
+        for window in range(windows):
             row = last[window] + 1
-            right = 0 < row <= rows and 0 <= offsets[window] <= offsets[window + 1] <= found.shape[0]
-            if not right:
-                break
+            require(0 < row <= rows and 0 <= offsets[window] <= offsets[window + 1] <= found.shape[0], wrong)
             for place in range(offsets[window + 1] - 1, offsets[window] - 1, -1):
                 row -= 1
                 while row >= 0 and codes[row] != codes[last[window]]:
                     row -= 1
                     left -= 1
-                right = row >= 0
-                if not right or left < 0:
+                require(row >= 0, wrong)
+                if left < 0:
                     break
                 found[place] = row
-            if not right or left < 0:
+            if left < 0:
                 break
-    if not right:
-        raise ValueError("rows_of_windows: windows must have as many rows of one code as there is room for")
     return left >= 0
 
 
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
     """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
     cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1
-    cdef int64_t code = 0
-    if order.shape[0] != rows:
-        raise ValueError("order_codes: codes and order must be of one length")
+    cdef int64_t code
+    require(order.shape[0] == rows, "order_codes: codes and order must be of one length")
     with nogil:
         for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
-            places[code + 1] += 1
-        else:
-            for code in range(size):
-                places[code + 1] += places[code]
-            for row in range(rows):
-                order[places[codes[row]]] = row
-                places[codes[row]] += 1
-            code = 0
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
-
-
-cdef enum:
-    DIGIT = 11
+            places[among(codes[row], size, CODE) + 1] += 1
+        for code in range(size):
+            places[code + 1] += places[code]
+        for row in range(rows):
+            order[places[codes[row]]] = row
+            places[codes[row]] += 1
 
 
 def sort_by_bits(int64_t[::1] values not None, int64_t[::1] other not None, int low, int high):
-    """Sort numbers that are not negative by their bits from ``low`` to below ``high``, stably: digit by digit.
-
-    ``other`` is room for as many. D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
-    """
-    cdef int64_t[::1] source = values, target = other
-    cdef Py_ssize_t row, rows = values.shape[0], at, before, count
-    cdef int digits = (high - low + DIGIT - 1) // DIGIT if high > low else 1
-    cdef int width = (high - low + digits - 1) // digits, digit, shift
-    cdef int64_t mask = (<int64_t>1 << width) - 1
-    cdef Py_ssize_t[1 << DIGIT] places
+    """Sort numbers that are not negative by their bits from ``low`` to below ``high``; ``other`` has room for them."""
+    cdef Py_ssize_t rows = values.shape[0]
+    cdef uint64_t* words = <uint64_t*>&values[0]
     if other.shape[0] != rows or not 0 <= low <= high <= 63:
         raise ValueError("sort_by_bits: both must be of one length, and bits from 0 to 63")
     with nogil:
-        for digit in range(digits):
-            shift = low + digit * width
-            memset(places, 0, sizeof(places))
-            for row in range(rows):
-                places[(source[row] >> shift) & mask] += 1
-            before = 0
-            for at in range(mask + 1):
-                count = places[at]
-                places[at] = before
-                before += count
-            for row in range(rows):
-                at = (source[row] >> shift) & mask
-                target[places[at]] = source[row]
-                places[at] += 1
-            source, target = target, source
-        if digits % 2:
-            values[:] = source
+        if sorted_by_bits(words, <uint64_t*>&other[0], rows, low, high) != words:
+            values[:] = other
 
 
 def group_sorted(
@@ -632,15 +486,13 @@ def group_sorted(
     Sets the group of each row, and the first row and the number of rows of each group; ``both`` is overwritten with
     the code of each group.
     """
-    cdef Py_ssize_t at, row = 0, number = -1, rows = both.shape[0]
+    cdef Py_ssize_t at, row, number = -1, rows = both.shape[0]
     cdef int64_t code, before = -1, mask = (<int64_t>1 << bits) - 1
     if group.shape[0] != rows or first.shape[0] != rows or counts.shape[0] != rows:
         raise ValueError("group_sorted: both, group, first and counts must be of one length")
     with nogil:
         for at in range(rows):
-            row, code = both[at] & mask, both[at] >> bits
-            if row >= rows:
-                break
+            row, code = among(both[at] & mask, rows, ROW), both[at] >> bits
             if at + AHEAD < rows and (both[at + AHEAD] & mask) < rows:
                 soon(&group[both[at + AHEAD] & mask])
             if code != before:
@@ -648,8 +500,6 @@ def group_sorted(
                 first[number], counts[number], both[number], before = row, 0, code, code
             group[row] = number
             counts[number] += 1
-    if rows and row >= rows:
-        raise IndexError(f"row {row} is not among {rows}")
     return number + 1
 
 
@@ -681,30 +531,6 @@ cdef inline Run run_of(
     return run
 
 
-def entering(
-    const int64_t[::1] first not None,
-    const int64_t[::1] last not None,
-    const int64_t[::1] starts not None,
-    bint all,
-    int64_t[::1] begin not None,
-):
-    """Set ``begin`` to the first window that contains a row but not the row before it in its key; above ``last`` if none.
-
-    With ``all``, windows between two rows, which contain neither, belong to the later one.
-    """
-    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
-    cdef int64_t after
-    if last.shape[0] != rows or begin.shape[0] != rows:
-        raise ValueError("entering: first, last and begin must be of one length")
-    with nogil:
-        for key in range(keys):
-            end = starts[key + 1] if key + 1 < keys else rows
-            after = first[starts[key]]
-            for at in range(starts[key], end):
-                begin[at] = after if all or after > first[at] else first[at]
-                after = last[at] + 1
-
-
 def count_windows(
     const int64_t[::1] first not None,
     const int64_t[::1] last not None,
@@ -718,8 +544,7 @@ def count_windows(
     cdef bint covered = True
     cdef int64_t after
     cdef double total = 0
-    if last.shape[0] != rows:
-        raise ValueError("count_windows: first and last must be of one length")
+    require(last.shape[0] == rows, "count_windows: first and last must be of one length")
     with nogil:
         for key in range(keys):
             end = starts[key + 1] if key + 1 < keys else rows
@@ -752,8 +577,7 @@ def ranges_of_windows(
     cdef Py_ssize_t place = 0, left = 0
     cdef int64_t window, after
     cdef Run run
-    if last.shape[0] != rows:
-        raise ValueError("ranges_of_windows: first and last must be of one length")
+    require(last.shape[0] == rows, "ranges_of_windows: first and last must be of one length")
     if row.shape[0] != windows or number.shape[0] != windows:
         raise ValueError("ranges_of_windows: high, row and number must be of one length")
     with nogil:
@@ -823,8 +647,7 @@ def reach(
     """
     cdef Py_ssize_t run, row, first, stop, place, end, rest, middle, half, ahead
     cdef Py_ssize_t rows = values.shape[0], runs = starts.shape[0]
-    if found.shape[0] != rows:
-        raise ValueError("reach: values and found must be of one length")
+    require(found.shape[0] == rows, "reach: values and found must be of one length")
     with nogil:
         for run in range(runs):
             first = row = place = starts[run]
@@ -854,20 +677,24 @@ def reach(
                     row += 1
 
 
+cdef int require_runs(const int64_t[::1] starts, Py_ssize_t rows, const char* sentence) except -1 nogil:
+    """ValueError unless runs begin at rows that ascend, the first one at 0."""
+    cdef Py_ssize_t run, runs = starts.shape[0]
+    require(runs > 0 and starts[0] == 0 and starts[runs - 1] <= rows or rows == 0, sentence)
+    for run in range(1, runs):
+        require(starts[run - 1] <= starts[run], sentence)
+    return 0
+
+
 def number_runs(const int64_t[::1] starts not None, int64_t[::1] found not None):
     """Number the rows of each run from 0 on; ``starts`` has where each begins, the first with 0."""
     cdef Py_ssize_t run, row, end, rows = found.shape[0], runs = starts.shape[0]
-    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0
+    require_runs(starts, rows, "number_runs: runs must begin at rows that ascend, the first one at 0")
     with nogil:
-        for run in range(runs if right else 0):
+        for run in range(runs):
             end = starts[run + 1] if run + 1 < runs else rows
-            if not starts[run] <= end <= rows:
-                right = False
-                break
             for row in range(starts[run], end):
                 found[row] = row - starts[run]
-    if not right:
-        raise ValueError("number_runs: runs must begin at rows that ascend, the first one at 0")
 
 
 def rows_around(
@@ -878,40 +705,18 @@ def rows_around(
     ``starts`` has where each run begins, the first with 0. Whether no range can be empty.
     """
     cdef Py_ssize_t run, row, start, end, rows = low.shape[0], runs = starts.shape[0]
-    cdef bint right = (runs > 0 and starts[0] == 0 or rows == 0) and high.shape[0] == rows, filled = True
+    cdef bint filled = True
+    require(high.shape[0] == rows, "rows_around: low and high must be of one length")
+    require_runs(starts, rows, "rows_around: runs must begin at rows that ascend, the first one at 0")
     first, last = max(-rows, min(first, rows)), max(-rows, min(last, rows)) + 1
     with nogil:
-        for run in range(runs if right else 0):
+        for run in range(runs):
             start, end = starts[run], starts[run + 1] if run + 1 < runs else rows
-            if not start <= end <= rows:
-                right = False
-                break
             for row in range(start, end):
                 low[row] = max(start, min(row + first, end))
                 high[row] = max(start, min(row + last, end))
             filled &= start == end or first <= 0 < last  # its own row is in each
-    if not right:
-        raise ValueError("rows_around: runs must begin at rows that ascend, the first one at 0, and high be as long as low")
     return filled
-
-
-def ascend_in_runs(const int64_t[::1] values not None, const int64_t[::1] starts not None):
-    """Whether each value is above the one before it in its run; ``starts`` has where each begins, the first with 0."""
-    cdef Py_ssize_t run, row, end, rows = values.shape[0], runs = starts.shape[0]
-    cdef bint right = runs > 0 and starts[0] == 0 or rows == 0, ascend = True
-    with nogil:
-        for run in range(runs if right else 0):
-            end = starts[run + 1] if run + 1 < runs else rows
-            if not 0 <= starts[run] <= end <= rows:
-                right = False
-                break
-            for row in range(starts[run] + 1, end):
-                ascend &= values[row] > values[row - 1]
-            if not ascend:
-                break
-    if not right:
-        raise ValueError("ascend_in_runs: runs must begin at rows that ascend, the first one at 0")
-    return ascend
 
 
 def add_deviations(
@@ -922,16 +727,14 @@ def add_deviations(
     Both are of the part above the cut. Columns of ``sums``: the number of rows, the upper part of the first value, and
     the sums of the deviations of upper parts, of low parts, of the deviations' squares, and of what these lack.
     """
-    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
+    cdef Py_ssize_t row, group, size = sums.shape[0]
     cdef double part, rest
     cdef double* of
     if index.shape[0] != values.shape[0] or sums.shape[1] != 6:
         raise ValueError("add_deviations: values and index must be of one length, and sums have six columns")
     with nogil:
         for row in range(values.shape[0]):
-            group = index[row]
-            if not 0 <= group < size:
-                break
+            group = among(index[row], size, GROUP)
             of = &sums[group, 0]
             part = (values[row] + cut) - cut
             rest = values[row] - part
@@ -943,224 +746,162 @@ def add_deviations(
             of[3] += rest
             of[4] += part * part
             of[5] += (part + part + rest) * rest
-    if values.shape[0] and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
 
 
-def take_least(const number[::1] values not None, const Py_ssize_t[::1] index not None, number[::1] found not None):
-    """Put the least value of each group in the place of what is greater, or NaN, among ``found``."""
-    cdef Py_ssize_t row, group = 0, size = found.shape[0]
-    if index.shape[0] != values.shape[0]:
-        raise ValueError("take_least: values and index must be of one length")
+def take_extremes(
+    const folded[::1] values not None, const Py_ssize_t[::1] index not None, bint least, folded[::1] found not None
+):
+    """Put the least (as ``fmin``) or the greatest (as ``maximum``) value of each group in its place among ``found``."""
+    cdef Py_ssize_t row, group, size = found.shape[0]
+    require(index.shape[0] == values.shape[0], "take_extremes: values and index must be of one length")
     with nogil:
         for row in range(values.shape[0]):
-            group = index[row]
-            if not 0 <= group < size:
-                break
-            if values[row] < found[group] or found[group] != found[group]:
+            group = among(index[row], size, GROUP)
+            if takes(values[row], found[group], least):
                 found[group] = values[row]
-    if values.shape[0] and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
-
-
-def take_greatest(const number[::1] values not None, const Py_ssize_t[::1] index not None, number[::1] found not None):
-    """Put the greatest value of each group, which NaN is, in the place of what is less among ``found``."""
-    cdef Py_ssize_t row, group = 0, size = found.shape[0]
-    if index.shape[0] != values.shape[0]:
-        raise ValueError("take_greatest: values and index must be of one length")
-    with nogil:
-        for row in range(values.shape[0]):
-            group = index[row]
-            if not 0 <= group < size:
-                break
-            if values[row] > found[group] or values[row] != values[row]:
-                found[group] = values[row]
-    if values.shape[0] and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
 
 
 cdef extern from *:
     """
-    #include <math.h>
-    #include <stdint.h>
-    #include <string.h>
-    /* Rows that are joined at once: every group is among them once, so that compilers can take several in a register. */
-    #define FRAMEFOLD_BLOCK 64
-    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-    #define FRAMEFOLD_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-    #else
-    #define FRAMEFOLD_CLONES
-    #endif
-    /* The pairs of ``Compensated`` added to others, row by row. */
-    FRAMEFOLD_CLONES
-    static void framefold_add_pairs(
+    /* A pair of floats added to another, as ``Compensated`` adds them. */
+    static inline void framefold_add_pair(double high, double low, double *sum, double *lows)
+    {
+        framefold_pair total = framefold_two_sum(*sum, high);
+        total = framefold_two_sum(total.high, total.low + (*lows + low));
+        *sum = total.high;
+        *lows = total.low;
+    }
+    FRAMEFOLD_WIDEST
+    static void framefold_add_rows(
         Py_ssize_t rows, const double *restrict high, const double *restrict low,
         double *restrict sums, double *restrict lows)
     {
-        for (Py_ssize_t i = 0; i < rows; i++) {
-            double total = sums[i] + high[i];
-            double virtual = total - sums[i];
-            double lost = (sums[i] - (total - virtual)) + (high[i] - virtual) + (lows[i] + low[i]);
-            double sum = total + lost;
-            virtual = sum - total;
-            lows[i] = (total - (sum - virtual)) + (lost - virtual);
-            sums[i] = sum;
-        }
+        for (Py_ssize_t i = 0; i < rows; i++)
+            framefold_add_pair(high[i], low[i], sums + i, lows + i);
     }
-    /* As ``join``, of at most FRAMEFOLD_BLOCK rows, the sums of the left ones in place; whether it can be done.
-       ``count``, ``centre``, ``sum`` to ``squares_low`` are of the right ones, ``base`` are the centres of both. */
-    FRAMEFOLD_CLONES
+    /* Sums of deviations from a centre, and of their squares. */
+    typedef struct { framefold_pair sum, squares; } framefold_sums;
+    /* Deviations of ``n`` values, about a centre that is ``apart`` away, added to others; as ``Deviations._moved``. */
+    static inline framefold_sums framefold_join(
+        framefold_sums to, framefold_sums own, double n, framefold_pair apart)
+    {
+        framefold_pair by = framefold_halves(apart.high), many = framefold_halves(n), shift, more, twice, parts;
+        by.low = by.low + apart.low;
+        shift.high = n * apart.high;
+        shift.low = many.high * by.high - shift.high + many.low * by.high + n * by.low;
+        framefold_pair moved = framefold_add(own.sum, shift);
+        twice = framefold_add(moved, own.sum);
+        parts = framefold_halves(twice.high);
+        parts.low = parts.low + twice.low;
+        more.high = apart.high * twice.high;
+        more.low = by.high * parts.high - more.high + parts.low * by.high + by.low * twice.high;
+        to.sum = framefold_add(to.sum, moved);
+        to.squares = framefold_add(to.squares, framefold_add(own.squares, more));
+        return to;
+    }
+    /* As ``join``, of rows that follow one another; ``base`` are the centres that there are then. */
+    FRAMEFOLD_WIDEST
     static int framefold_join_rows(
-        int rows, double least, double most, const int64_t *restrict count, const double *restrict centre,
+        Py_ssize_t rows, double least, double most, const int64_t *restrict count, const double *restrict centre,
         const double *restrict sum, const double *restrict sum_low, const double *restrict squares,
         const double *restrict squares_low, const double *restrict base, double *restrict to_sum,
         double *restrict to_sum_low, double *restrict to_squares, double *restrict to_squares_low)
     {
-        const double splitter = 134217729.0, two_to_52 = 4503599627370496.0;
-        int64_t bits[FRAMEFOLD_BLOCK], wide = 0, bad = 0;
-        double numbers[FRAMEFOLD_BLOCK];
-        for (int i = 0; i < rows; i++) {  /* counts as floats, as vectors have it: the bits of 2**52 plus each */
+        int64_t wide = 0, bad = 0;
+        for (Py_ssize_t i = 0; i < rows; i++)
             wide |= count[i];
-            bits[i] = count[i] | (int64_t)0x4330000000000000;
-        }
         if (wide < 0 || wide >= ((int64_t)1 << 52))
             return 0;
-        memcpy(numbers, bits, sizeof(double) * (size_t)rows);
-        for (int i = 0; i < rows; i++) {
-            double n = numbers[i] - two_to_52, b = sum[i], b_low = sum_low[i];
-            double apart = centre[i] - base[i];
-            double virtual = apart - centre[i];
-            double low = (centre[i] - (apart - virtual)) - (virtual + base[i]);
-            double size = fabs(apart);
-            bad |= (apart != 0.0) & !((least <= size) & (size < most)) ? 1 : 0;
-            double upper = splitter * apart;
-            upper = upper - (upper - apart);
-            double lower = apart - upper + low;
-            double many = splitter * n;
-            many = many - (many - n);
-            double rest = n - many;
-            double shift = n * apart;
-            low = many * upper - shift + rest * upper + n * lower;
-            double moved = b + shift;
-            virtual = moved - b;
-            double moved_low = (shift - virtual) + (b - (moved - virtual)) + b_low + low;
-            double a = to_sum[i], total = a + moved;
-            virtual = total - a;
-            to_sum_low[i] = (moved - virtual) + (a - (total - virtual)) + to_sum_low[i] + moved_low;
-            to_sum[i] = total;
-            double twice = moved + b;
-            virtual = twice - moved;
-            double twice_low = (b - virtual) + (moved - (twice - virtual)) + moved_low + b_low;
-            double more = apart * twice;
-            double twice_upper = splitter * twice;
-            twice_upper = twice_upper - (twice_upper - twice);
-            double twice_lower = twice - twice_upper + twice_low;
-            double more_low = upper * twice_upper - more + twice_lower * upper + lower * twice;
-            double high = squares[i] + more;
-            virtual = high - squares[i];
-            low = (more - virtual) + (squares[i] - (high - virtual)) + squares_low[i] + more_low;
-            double p = to_squares[i];
-            total = p + high;
-            virtual = total - p;
-            to_squares_low[i] = (high - virtual) + (p - (total - virtual)) + to_squares_low[i] + low;
-            to_squares[i] = total;
+        for (Py_ssize_t i = 0; i < rows; i++) {  /* counts as floats, as vectors have it: the bits of 2**52 plus each */
+            int64_t bits = count[i] | (int64_t)0x4330000000000000;
+            double n;
+            memcpy(&n, &bits, sizeof n);
+            framefold_pair apart = framefold_two_sum(centre[i], -base[i]);
+            double size = fabs(apart.high);
+            bad |= (apart.high != 0.0) & !((least <= size) & (size < most)) ? 1 : 0;
+            framefold_sums own = {{sum[i], sum_low[i]}, {squares[i], squares_low[i]}};
+            framefold_sums to = {{to_sum[i], to_sum_low[i]}, {to_squares[i], to_squares_low[i]}};
+            to = framefold_join(to, own, n - 4503599627370496.0, apart);
+            to_sum[i] = to.sum.high;
+            to_sum_low[i] = to.sum.low;
+            to_squares[i] = to.squares.high;
+            to_squares_low[i] = to.squares.low;
         }
         return bad == 0;
     }
-    #define FRAMEFOLD_HALVES(a, upper, lower) \\
-        double upper = splitter * a; upper = upper - (upper - a); double lower = a - upper;
     /* As ``Deviations.variance``. */
-    FRAMEFOLD_CLONES
+    FRAMEFOLD_WIDEST
     static void framefold_variances(
         Py_ssize_t rows, double ddof, const int64_t *restrict count, const double *restrict sum,
         const double *restrict sum_low, const double *restrict squares, const double *restrict squares_low,
         double *restrict high, double *restrict low)
     {
-        const double splitter = 134217729.0;
         for (Py_ssize_t i = 0; i < rows; i++) {
-            double n = (double)count[i] > 1.0 ? (double)count[i] : 1.0, s = sum[i];
+            double n = (double)count[i] > 1.0 ? (double)count[i] : 1.0;
             double less = n - ddof > 1.0 ? n - ddof : 1.0;
-            double square = s * s;
-            FRAMEFOLD_HALVES(s, s_upper, s_lower)
-            double lost = s_upper * s_upper - square + s_upper * s_lower + s_lower * s_upper + s_lower * s_lower;
-            lost = lost + 2.0 * s * sum_low[i];
-            double part = square / n, back = part * n;
-            FRAMEFOLD_HALVES(part, p_upper, p_lower)
-            FRAMEFOLD_HALVES(n, n_upper, n_lower)
-            double more = p_upper * n_upper - back + p_upper * n_lower + p_lower * n_upper + p_lower * n_lower;
-            double part_low = (square - back - more + lost) / n;
-            double total = squares[i] - part, virtual = total - squares[i];
-            double total_low = squares_low[i] - part_low + ((squares[i] - (total - virtual)) + (-part - virtual));
-            double found = total / less;
-            back = found * less;
-            FRAMEFOLD_HALVES(found, f_upper, f_lower)
-            FRAMEFOLD_HALVES(less, l_upper, l_lower)
-            more = f_upper * l_upper - back + f_upper * l_lower + f_lower * l_upper + f_lower * l_lower;
-            double found_low = (total - back - more + total_low) / less;
-            int none = found + found_low <= 0.0;
-            high[i] = none ? 0.0 : found;
-            low[i] = none ? 0.0 : found_low;
+            framefold_pair part = framefold_product(sum[i], sum[i]);
+            part.low = part.low + 2.0 * sum[i] * sum_low[i];
+            part = framefold_quotient(part, n);
+            framefold_pair found = framefold_two_sum(squares[i], -part.high);
+            found.low = squares_low[i] - part.low + found.low;
+            found = framefold_quotient(found, less);
+            int none = found.high + found.low <= 0.0;
+            high[i] = none ? 0.0 : found.high;
+            low[i] = none ? 0.0 : found.low;
         }
     }
     /* As ``sliding_pairs.times``. */
-    FRAMEFOLD_CLONES
+    static inline framefold_pair framefold_times(double a, double a_low, double b, double b_low)
+    {
+        framefold_pair product = framefold_product(a, b);
+        product.low = product.low + a_low * b + a * b_low;
+        return product;
+    }
+    FRAMEFOLD_WIDEST
     static void framefold_multiply_pairs(
         Py_ssize_t rows, const double *restrict a, const double *restrict a_low, const double *restrict b,
         const double *restrict b_low, double *restrict high, double *restrict low)
     {
-        const double splitter = 134217729.0;
         for (Py_ssize_t i = 0; i < rows; i++) {
-            double x = a[i], y = b[i], rounded = x * y;
-            FRAMEFOLD_HALVES(x, x_upper, x_lower)
-            FRAMEFOLD_HALVES(y, y_upper, y_lower)
-            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
-            high[i] = rounded;
-            low[i] = lost + a_low[i] * y + x * b_low[i];
+            framefold_pair product = framefold_times(a[i], a_low[i], b[i], b_low[i]);
+            high[i] = product.high;
+            low[i] = product.low;
         }
     }
     /* As ``sliding_pairs.about_means``. */
-    FRAMEFOLD_CLONES
+    FRAMEFOLD_WIDEST
     static void framefold_about_means(
         Py_ssize_t rows, const double *restrict total, const double *restrict total_low, const double *restrict a,
         const double *restrict a_low, const double *restrict b, const double *restrict b_low,
         const double *restrict count, double *restrict found)
     {
-        const double splitter = 134217729.0;
         for (Py_ssize_t i = 0; i < rows; i++) {
-            double x = a[i], y = b[i], n = count[i], rounded = x * y;
-            FRAMEFOLD_HALVES(x, x_upper, x_lower)
-            FRAMEFOLD_HALVES(y, y_upper, y_lower)
-            double lost = x_upper * y_upper - rounded + x_upper * y_lower + x_lower * y_upper + x_lower * y_lower;
-            lost = lost + a_low[i] * y + x * b_low[i];
-            double part = rounded / n, back = part * n;
-            FRAMEFOLD_HALVES(part, p_upper, p_lower)
-            FRAMEFOLD_HALVES(n, n_upper, n_lower)
-            double more = p_upper * n_upper - back + p_upper * n_lower + p_lower * n_upper + p_lower * n_lower;
-            double part_low = (rounded - back - more + lost) / n;
-            double high = total[i] - part, virtual = high - total[i];
-            found[i] = high + (total_low[i] - part_low + ((total[i] - (high - virtual)) + (-part - virtual)));
+            framefold_pair part = framefold_quotient(framefold_times(a[i], a_low[i], b[i], b_low[i]), count[i]);
+            framefold_pair rest = framefold_two_sum(total[i], -part.high);
+            found[i] = rest.high + (total_low[i] - part.low + rest.low);
         }
     }
     /* As ``double_double.root``. */
-    FRAMEFOLD_CLONES
+    FRAMEFOLD_WIDEST
     static void framefold_roots(
         Py_ssize_t rows, const double *restrict high, const double *restrict low, double *restrict roots)
     {
-        const double splitter = 134217729.0;
         for (Py_ssize_t i = 0; i < rows; i++) {
-            double r = sqrt(high[i]), back = r * r;
-            FRAMEFOLD_HALVES(r, upper, lower)
-            double lost = upper * upper - back + upper * lower + lower * upper + lower * lower;
-            roots[i] = r + (high[i] - back - lost + low[i]) / (r > 0.0 ? 2.0 * r : 1.0);
+            double r = sqrt(high[i]);
+            framefold_pair back = framefold_product(r, r);
+            roots[i] = r + (high[i] - back.high - back.low + low[i]) / (r > 0.0 ? 2.0 * r : 1.0);
         }
     }
     """
-    enum: FRAMEFOLD_BLOCK
-    void framefold_add_pairs(
+    ctypedef struct Sums "framefold_sums":
+        Pair sum, squares
+    void add_pair "framefold_add_pair" (double high, double low, double* sum, double* lows) noexcept nogil
+    void add_rows "framefold_add_rows" (
         Py_ssize_t rows, const double* high, const double* low, double* sums, double* lows
     ) noexcept nogil
-    int framefold_join_rows(
-        int rows, double least, double most, const int64_t* count, const double* centre, const double* sum,
+    Sums join "framefold_join" (Sums to, Sums own, double n, Pair apart) noexcept nogil
+    int join_rows "framefold_join_rows" (
+        Py_ssize_t rows, double least, double most, const int64_t* count, const double* centre, const double* sum,
         const double* sum_low, const double* squares, const double* squares_low, const double* base, double* to_sum,
         double* to_sum_low, double* to_squares, double* to_squares_low
     ) noexcept nogil
@@ -1179,54 +920,9 @@ cdef extern from *:
     void framefold_roots(Py_ssize_t rows, const double* high, const double* low, double* roots) noexcept nogil
 
 
-cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
-    """The sum of two pairs of floats, as ``double_double.add`` computes it."""
-    cdef double total = a + b
-    cdef double virtual = total - a
-    low[0] = (b - virtual) + (a - (total - virtual)) + a_low + b_low
-    return total
-
-
-cdef struct Deviations:
-    int64_t count
-    double centre, sum, sum_low, squares, squares_low
-
-
-cdef inline bint join(Deviations a, Deviations b, double least, double most, Deviations* made) noexcept nogil:
-    """Deviations of both about the left one's centre, each step as ``Deviations`` does it; whether it can be done.
-
-    It cannot where the square of the distance of the centres would overflow or vanish.
-    """
-    cdef double base, n, apart, low, virtual, upper, lower, shift, many, rest, splitter = 134217729.0
-    cdef double moved, moved_low, twice, twice_low, twice_upper, twice_lower, more, more_low, high
-    base = b.centre if a.count == 0 else a.centre
-    apart = b.centre - base
-    virtual = apart - b.centre
-    low = (b.centre - (apart - virtual)) - (virtual + base)
-    if apart != 0.0 and not least <= fabs(apart) < most:
-        return False
-    n = <double>b.count
-    upper = splitter * apart
-    upper -= upper - apart
-    lower = apart - upper + low
-    many = splitter * n
-    many -= many - n
-    rest = n - many
-    shift = n * apart
-    low = many * upper - shift + rest * upper + n * lower
-    moved = add(b.sum, b.sum_low, shift, low, &moved_low)
-    made.sum = add(a.sum, a.sum_low, moved, moved_low, &made.sum_low)
-    twice = add(moved, moved_low, b.sum, b.sum_low, &twice_low)
-    more = apart * twice
-    twice_upper = splitter * twice
-    twice_upper -= twice_upper - twice
-    twice_lower = twice - twice_upper + twice_low
-    more_low = upper * twice_upper - more + twice_lower * upper + lower * twice
-    high = add(b.squares, b.squares_low, more, more_low, &low)
-    made.squares = add(a.squares, a.squares_low, high, low, &made.squares_low)
-    made.centre = base
-    made.count = a.count + b.count
-    return True
+cdef inline bint near(double apart, double least, double most) noexcept nogil:
+    """Whether the square of a distance neither overflows nor vanishes."""
+    return apart == 0.0 or least <= fabs(apart) < most
 
 
 def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not None, made not None, double ordinary):
@@ -1241,192 +937,102 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     cdef int64_t[::1] count = made[0]
     cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
     cdef double[::1] squares = made[4], squares_low = made[5]
-    cdef Py_ssize_t row = 0, group = 0, rows = index.shape[0], size = count.shape[0]
-    cdef Py_ssize_t filled, here, before, at
-    cdef Deviations a, b, both
+    cdef Py_ssize_t row = 0, at, group, many, rows = index.shape[0], size = count.shape[0]
+    cdef Sums both
+    cdef Pair apart
     cdef bint can = True
     cdef double least = 1.0 / ordinary
-    cdef double[5][64] v
-    for column in columns:
-        if len(column) != rows:
-            raise ValueError("join_groups_of_deviations: all columns must be of the length of index")
-    for column in made:
-        if len(column) != size:
-            raise ValueError("join_groups_of_deviations: all columns of groups must be of one length")
+    require_lengths(columns, rows, "join_groups_of_deviations: all columns must be of the length of index")
+    require_lengths(made, size, "join_groups_of_deviations: all columns of groups must be of one length")
     with nogil:
         while can and row < rows:
-            # Groups that rise are all different ones: they are joined together, where there are some in a row.
-            filled, before, group = 0, -1, index[row]
-            while filled < FRAMEFOLD_BLOCK and row + filled < rows and before < index[row + filled] < size:
-                before = index[row + filled]
-                filled += 1
-            if not filled:  # the group is not among them
-                break
-            if filled < FEW:
-                for here in range(row, row + filled):
-                    group = index[here]
-                    a = Deviations(
-                        count[group], centre[group], sums[group], sums_low[group], squares[group], squares_low[group]
-                    )
-                    b = Deviations(
-                        b_count[here], b_centre[here], b_sum[here], b_sum_low[here], b_squares[here],
-                        b_squares_low[here],
-                    )
-                    can = join(a, b, least, ordinary, &both)
-                    if not can:
-                        break
-                    count[group] = both.count
-                    centre[group], sums[group], sums_low[group] = both.centre, both.sum, both.sum_low
-                    squares[group], squares_low[group] = both.squares, both.squares_low
-            elif before - group == filled - 1:  # one group after the other: where they are
-                for at in range(filled):
-                    if count[group + at] == 0:
-                        centre[group + at] = b_centre[row + at]
-                    count[group + at] += b_count[row + at]
-                can = framefold_join_rows(
-                    filled, least, ordinary, &b_count[row], &b_centre[row], &b_sum[row], &b_sum_low[row],
+            group = among(index[row], size, GROUP)
+            many = consecutive(index, row, rows, size)
+            for at in range(many):
+                if count[group + at] == 0:
+                    centre[group + at] = b_centre[row + at]
+                count[group + at] += b_count[row + at]
+            if many >= FEW:
+                can = join_rows(
+                    many, least, ordinary, &b_count[row], &b_centre[row], &b_sum[row], &b_sum_low[row],
                     &b_squares[row], &b_squares_low[row], &centre[group], &sums[group], &sums_low[group],
                     &squares[group], &squares_low[group],
                 )
-            else:
-                for at in range(filled):
-                    here, group = row + at, index[row + at]
-                    if count[group] == 0:
-                        centre[group] = b_centre[here]
-                    count[group] += b_count[here]
-                    v[0][at], v[1][at], v[2][at] = centre[group], sums[group], sums_low[group]
-                    v[3][at], v[4][at] = squares[group], squares_low[group]
-                can = framefold_join_rows(
-                    filled, least, ordinary, &b_count[row], &b_centre[row], &b_sum[row], &b_sum_low[row],
-                    &b_squares[row], &b_squares_low[row], v[0], v[1], v[2], v[3], v[4],
+                row += many
+                continue
+            for group in range(group, group + many):
+                apart = two_sum(b_centre[row], -centre[group])
+                can &= near(apart.high, least, ordinary)
+                both = join(
+                    Sums(Pair(sums[group], sums_low[group]), Pair(squares[group], squares_low[group])),
+                    Sums(Pair(b_sum[row], b_sum_low[row]), Pair(b_squares[row], b_squares_low[row])),
+                    <double>b_count[row],
+                    apart,
                 )
-                for at in range(filled):
-                    group = index[row + at]
-                    sums[group], sums_low[group] = v[1][at], v[2][at]
-                    squares[group], squares_low[group] = v[3][at], v[4][at]
-            row += filled
-    if rows and not 0 <= group < size:
-        raise IndexError(f"group {group} of a row is not among {size}")
+                sums[group], sums_low[group] = both.sum.high, both.sum.low
+                squares[group], squares_low[group] = both.squares.high, both.squares.low
+                row += 1
     return can
 
 
 cdef double GRID = 1.5 / (<uint64_t>1 << 46)
 
 
-cdef inline bint value_about(
-    double value, double base, double least, double most, double* sum, double* low, double* square, double* square_low
-) noexcept nogil:
-    """The deviation of a value and its square, in pairs of floats; whether squares neither overflow nor vanish."""
-    cdef double apart = value - base
-    cdef double virtual = apart - value
-    cdef double lost = (value - (apart - virtual)) - (virtual + base)
-    cdef double upper = 134217729.0 * apart
-    upper -= upper - apart
-    cdef double lower = apart - upper
-    sum[0], low[0] = apart, lost
-    square[0] = apart * apart
-    square_low[0] = upper * upper - square[0] + 2.0 * upper * lower + lower * lower + 2.0 * apart * lost
-    return apart == 0.0 or least <= fabs(apart) < most
+cdef inline Sums of_value(Pair apart) noexcept nogil:
+    """The sums of a single value that is some way from a centre."""
+    cdef Pair square = product(apart.high, apart.high)
+    square.low += 2.0 * apart.high * apart.low
+    return Sums(apart, square)
 
 
 def sums_about(
-    columns not None, const Py_ssize_t[::1] begin not None, made not None, int64_t[::1] exponents not None, double ordinary
-):
-    """Move deviations of level 0 to a centre for each segment of rows, that of its first one; whether that can be done.
-
-    The columns are those of ``join_groups_of_deviations``; segments begin at some rows, the first one at 0. ``made`` has
-    columns for the sums, what they lack, the sums of squares and what they lack: of deviations divided by a power of
-    two, whose exponent is that of the segment, so that none is above 1, and what they lack cut to ``2**-98``.
-    """
-    cdef const int64_t[::1] count = columns[0]
-    cdef const double[::1] centre = columns[1], of_sum = columns[2], of_sum_low = columns[3]
-    cdef const double[::1] of_squares = columns[4], of_squares_low = columns[5]
-    cdef double[::1] sums = made[0], sums_low = made[1], squares = made[2], squares_low = made[3]
-    cdef Py_ssize_t rows = count.shape[0], segments = begin.shape[0], segment, row = 0, end
-    cdef double base, most, unit, least = 1.0 / ordinary
-    cdef Deviations a, b, both
-    cdef int exponent
-    cdef bint can = True
-    for column in (*columns, *made):
-        if len(column) != rows:
-            raise ValueError("sums_about: all columns must be of one length")
-    if exponents.shape[0] != segments or (segments and begin[0] != 0):
-        raise ValueError("sums_about: there must be an exponent for each segment, the first of which begins at 0")
-    with nogil:
-        for segment in range(segments):
-            end = begin[segment + 1] if segment + 1 < segments else rows
-            if not row <= end <= rows or row >= rows:
-                can = False
-                break
-            base, most = centre[row], 0.0
-            a = Deviations(1, base, 0.0, 0.0, 0.0, 0.0)
-            for row in range(begin[segment], end):
-                if count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0:
-                    can = value_about(
-                        centre[row], base, least, ordinary, &sums[row], &sums_low[row], &squares[row], &squares_low[row]
-                    )
-                    if not can:
-                        break
-                else:
-                    b = Deviations(
-                        count[row], centre[row], of_sum[row], of_sum_low[row], of_squares[row], of_squares_low[row]
-                    )
-                    can = join(a, b, least, ordinary, &both) and both.squares < ordinary * ordinary
-                    if not can:
-                        break
-                    sums[row], sums_low[row] = both.sum, both.sum_low
-                    squares[row], squares_low[row] = both.squares, both.squares_low
-                most = max(most, squares[row])
-            if not can:
-                break
-            frexp(sqrt(most), &exponent)
-            exponent += 1
-            exponents[segment] = exponent
-            unit = ldexp(1.0, -exponent)
-            for row in range(begin[segment], end):
-                sums[row] *= unit
-                sums_low[row] = (sums_low[row] * unit + GRID) - GRID
-                squares[row] *= unit * unit
-                squares_low[row] = (squares_low[row] * (unit * unit) + GRID) - GRID
-            row = end
-    return can
-
-
-def sums_about_codes(
-    const double[::1] values not None,
+    columns not None,
+    bint single,
     const int32_t[::1] codes not None,
     made not None,
     int64_t[::1] exponents not None,
     double ordinary,
 ):
-    """As ``sums_about``, of single values whose segments are those of the same code, the rows of which are anywhere."""
+    """Move deviations of level 0 to a centre for each code, that of its first row; whether that can be done.
+
+    The columns are those of ``join_groups_of_deviations``, of ``single`` values if this is known. ``made`` has columns
+    for the sums, what they lack, the sums of squares and what they lack: of deviations divided by a power of two, whose
+    exponent is that of the code, so that none is above 1, and what they lack cut to ``2**-98``.
+    """
+    cdef const int64_t[::1] count = columns[0]
+    cdef const double[::1] centre = columns[1], of_sum = columns[2], of_sum_low = columns[3]
+    cdef const double[::1] of_squares = columns[4], of_squares_low = columns[5]
     cdef double[::1] sums = made[0], sums_low = made[1], squares = made[2], squares_low = made[3]
-    cdef Py_ssize_t row, rows = values.shape[0], size = exponents.shape[0]
+    cdef Py_ssize_t row, rows = codes.shape[0], size = exponents.shape[0]
     cdef double least = 1.0 / ordinary, unit
-    cdef int64_t code = 0
+    cdef int64_t code
     cdef int exponent
     cdef bint can = True
-    for column in (codes, *made):
-        if len(column) != rows:
-            raise ValueError("sums_about_codes: all columns must be of one length")
-    cdef double* base = <double*>malloc(2 * max(size, 1) * sizeof(double))
-    if base == NULL:
-        raise MemoryError
-    cdef double* most = base + max(size, 1)
-    with nogil:
-        for code in range(size):
-            most[code] = -1.0  # before the first value
-        for row in range(rows):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
-            if most[code] < 0.0:
-                base[code], most[code] = values[row], 0.0
-            can &= value_about(
-                values[row], base[code], least, ordinary, &sums[row], &sums_low[row], &squares[row], &squares_low[row]
-            )
-            most[code] = max(most[code], squares[row])
-        else:
+    cdef Pair apart
+    cdef Sums found, none = Sums(Pair(0.0, 0.0), Pair(0.0, 0.0))
+    require_lengths((*columns, *made), rows, "sums_about: all columns must be of one length")
+    cdef double* base = <double*>memory(2 * size * sizeof(double))
+    cdef double* most = base + size
+    try:
+        with nogil:
+            for code in range(size):
+                most[code] = -1.0  # before the first row
+            for row in range(rows):
+                code = among(codes[row], size, CODE)
+                if most[code] < 0.0:
+                    base[code], most[code] = centre[row], 0.0
+                apart = two_sum(centre[row], -base[code])
+                can &= near(apart.high, least, ordinary)
+                if single or count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0:
+                    found = of_value(apart)
+                else:
+                    found = Sums(Pair(of_sum[row], of_sum_low[row]), Pair(of_squares[row], of_squares_low[row]))
+                    found = join(none, found, <double>count[row], apart)
+                    can &= found.squares.high < ordinary * ordinary
+                sums[row], sums_low[row] = found.sum.high, found.sum.low
+                squares[row], squares_low[row] = found.squares.high, found.squares.low
+                if found.squares.high > most[code]:
+                    most[code] = found.squares.high
             for code in range(size):
                 frexp(sqrt(max(most[code], 0.0)), &exponent)
                 exponents[code] = exponent + 1
@@ -1437,10 +1043,8 @@ def sums_about_codes(
                 sums_low[row] = (sums_low[row] * unit + GRID) - GRID
                 squares[row] *= unit * unit
                 squares_low[row] = (squares_low[row] * (unit * unit) + GRID) - GRID
-            code = 0
-    free(base)
-    if rows and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
+    finally:
+        free(base)
     return can
 
 
@@ -1452,9 +1056,7 @@ def variances(columns not None, double ddof, double[::1] high not None, double[:
     cdef const int64_t[::1] count = columns[0]
     cdef const double[::1] sums = columns[1], sums_low = columns[2], squares = columns[3], squares_low = columns[4]
     cdef Py_ssize_t row, rows = high.shape[0]
-    for column in (*columns, low):
-        if len(column) != rows:
-            raise ValueError("variances: all columns must be of one length")
+    require_lengths((*columns, low), rows, "variances: all columns must be of one length")
     if rows:
         with nogil:
             framefold_variances(
@@ -1467,9 +1069,7 @@ def multiply_pairs(a not None, b not None, double[::1] high not None, double[::1
     """Set the products of pairs of floats, each step as ``sliding_pairs.times`` does it; whether that is done."""
     cdef const double[::1] x = a[0], x_low = a[1], y = b[0], y_low = b[1]
     cdef Py_ssize_t rows = high.shape[0]
-    for column in (*a, *b, low):
-        if len(column) != rows:
-            raise ValueError("multiply_pairs: all columns must be of one length")
+    require_lengths((*a, *b, low), rows, "multiply_pairs: all columns must be of one length")
     if rows:
         with nogil:
             framefold_multiply_pairs(rows, &x[0], &x_low[0], &y[0], &y_low[0], &high[0], &low[0])
@@ -1480,9 +1080,7 @@ def about_means(total not None, a not None, b not None, const double[::1] count 
     """Set sums of products about means, each step as ``sliding_pairs.about_means`` does it; whether that is done."""
     cdef const double[::1] high = total[0], low = total[1], x = a[0], x_low = a[1], y = b[0], y_low = b[1]
     cdef Py_ssize_t rows = found.shape[0]
-    for column in (*total, *a, *b, count):
-        if len(column) != rows:
-            raise ValueError("about_means: all columns must be of one length")
+    require_lengths((*total, *a, *b, count), rows, "about_means: all columns must be of one length")
     if rows:
         with nogil:
             framefold_about_means(
@@ -1493,8 +1091,7 @@ def about_means(total not None, a not None, b not None, const double[::1] count 
 
 def roots(const double[::1] high not None, const double[::1] low not None, double[::1] found not None):
     """Set the square roots of pairs of floats."""
-    if not high.shape[0] == low.shape[0] == found.shape[0]:
-        raise ValueError("roots: all columns must be of one length")
+    require(high.shape[0] == low.shape[0] == found.shape[0], "roots: all columns must be of one length")
     if high.shape[0]:
         with nogil:
             framefold_roots(high.shape[0], &high[0], &low[0], &found[0])
@@ -1537,19 +1134,15 @@ def code_text(const code_number[::1] ends not None, const uint8_t[::1] text not 
     """
     cdef int32_t[::1] code = codes
     cdef int64_t[::1] firsts = first
-    cdef Py_ssize_t row, at, rows = code.shape[0], room = min(rows, firsts.shape[0], SLOTS // 2), step
+    cdef Py_ssize_t row, at, rows = code.shape[0], places = min(rows, firsts.shape[0], SLOTS // 2), step
     cdef int64_t begin, length, done, size = text.shape[0]
     cdef int32_t found, count = 0
     cdef uint64_t hashed
     cdef const uint8_t* own
     cdef Text one
-    cdef Text* known = <Text*>malloc((room + 1) * sizeof(Text))
-    cdef int32_t* slots = <int32_t*>malloc(SLOTS * sizeof(int32_t))
+    cdef Text* known = <Text*>memory(places * sizeof(Text) + SLOTS * sizeof(int32_t))
+    cdef int32_t* slots = <int32_t*>(known + places)
     cdef bint right = ends.shape[0] == rows + 1
-    if known == NULL or slots == NULL:
-        free(known)
-        free(slots)
-        raise MemoryError
     with nogil:
         memset(slots, 0xFF, SLOTS * sizeof(int32_t))
         for row in range(rows if right else 0):
@@ -1587,7 +1180,7 @@ def code_text(const code_number[::1] ends not None, const uint8_t[::1] text not 
                 at = (at + 1) & (SLOTS - 1)
                 found = slots[at]
             if found < 0:
-                if count == room or step > AHEAD:
+                if count == places or step > AHEAD:
                     count = -1
                     break
                 one.row = row
@@ -1595,66 +1188,39 @@ def code_text(const code_number[::1] ends not None, const uint8_t[::1] text not 
                 count += 1
             code[row] = found
     free(known)
-    free(slots)
-    if not right:
-        raise ValueError("code_text: there must be a code for each text, whose ends ascend and are in the text")
+    require(right, "code_text: there must be a code for each text, whose ends ascend and are in the text")
     return count
 
 
 def count_codes(const code_number[::1] codes not None, int64_t[::1] counts not None):
     """Add the number of rows of each code to ``counts``."""
     cdef Py_ssize_t row, size = counts.shape[0]
-    cdef int64_t code = 0
     with nogil:
         for row in range(codes.shape[0]):
-            code = codes[row]
-            if not 0 <= code < size:
-                break
-            counts[code] += 1
-    if codes.shape[0] and not 0 <= code < size:
-        raise IndexError(f"code {code} of a row is not among {size}")
-
-
-ctypedef fused word:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
+            counts[among(codes[row], size, CODE)] += 1
 
 
 def put_words(const word[::1] values not None, const int64_t[::1] place not None, word[::1] found not None):
     """Put each value in its place."""
     cdef Py_ssize_t row, size = found.shape[0]
-    cdef int64_t at = 0
-    if values.shape[0] != place.shape[0]:
-        raise ValueError("put_words: values and places must be of one length")
+    require(values.shape[0] == place.shape[0], "put_words: values and places must be of one length")
     with nogil:
         for row in range(values.shape[0]):
-            at = place[row]
-            if not 0 <= at < size:
-                break
-            found[at] = values[row]
-    if values.shape[0] and not 0 <= at < size:
-        raise IndexError(f"place {at} of a row is not among {size}")
+            found[among(place[row], size, PLACE)] = values[row]
 
 
 def take_words(const word[::1] values not None, const int64_t[::1] rows not None, word[::1] found not None):
     """Set the values of some rows, 0 where there is none, at -1; how many of these there are."""
     cdef Py_ssize_t at, size = values.shape[0]
-    cdef int64_t row = 0, none = 0
-    if rows.shape[0] != found.shape[0]:
-        raise ValueError("take_words: rows and what is found must be of one length")
+    cdef int64_t row, none = 0
+    require(rows.shape[0] == found.shape[0], "take_words: rows and what is found must be of one length")
     with nogil:
         for at in range(rows.shape[0]):
             row = rows[at]
-            if not -1 <= row < size:
-                break
             if at + 2 * AHEAD < rows.shape[0] and 0 <= rows[at + 2 * AHEAD] < size:
-                framefold_soon_read(&values[rows[at + 2 * AHEAD]])
-            found[at] = values[row] if row >= 0 else 0
-            none += row < 0
-    if rows.shape[0] and not -1 <= row < size:
-        raise IndexError(f"row {row} is not among {size}")
+                soon(&values[rows[at + 2 * AHEAD]])
+            found[at] = 0 if row == -1 else values[among(row, size, ROW)]
+            none += row == -1
     return none
 
 
@@ -1665,26 +1231,21 @@ def take_bits(
 
     ``found`` has room for whole bytes.
     """
-    cdef Py_ssize_t at = 0, last, count = rows.shape[0], size = 0 if bits is None else 8 * bits.shape[0] - offset
-    cdef int64_t row = 0
-    cdef uint8_t made, bit
-    cdef bint all = bits is None, right = offset >= 0
-    if found.shape[0] != (count + 7) // 8:
-        raise ValueError("take_bits: there must be room for a bit for each row")
+    cdef Py_ssize_t at, count = rows.shape[0], size = MOST_ROWS if bits is None else 8 * bits.shape[0] - offset
+    cdef int64_t row
+    cdef uint8_t made = 0
+    cdef bint all = bits is None
+    require(offset >= 0, "take_bits: an offset must not be below 0")
+    require(found.shape[0] == (count + 7) // 8, "take_bits: there must be room for a bit for each row")
     with nogil:
-        while at < count and right:
-            made, last = 0, min(at + 8, count)
-            for at in range(at, last):
-                row = rows[at]
-                if row >= size and not all or row < -1:
-                    right = False
-                    break
-                bit = 0 if row < 0 else 1 if all else bits[(offset + row) >> 3] >> ((offset + row) & 7) & 1
-                made |= <uint8_t>(bit << (at & 7))
-            at = last
-            found[(last - 1) >> 3] = made
-    if not right:
-        raise IndexError(f"row {row} is not among {size}")
+        for at in range(count):
+            row = rows[at]
+            if row != -1:
+                row = offset + among(row, size, ROW)
+                made |= <uint8_t>((1 if all else bits[row >> 3] >> (row & 7) & 1) << (at & 7))
+            if at & 7 == 7 or at == count - 1:
+                found[at >> 3] = made
+                made = 0
 
 
 def ends_of_text(
@@ -1693,18 +1254,14 @@ def ends_of_text(
     """Set where the text of some rows ends, one after the other, from 0 on; the bytes of all, which may be too many."""
     cdef Py_ssize_t at, count = rows.shape[0], values = ends.shape[0] - 1
     cdef int64_t total = 0
-    cdef bint right = found.shape[0] == count + 1
+    cdef const char* wrong = "ends_of_text: rows must be of the column, and there must be an end for each, and one more"
+    require(found.shape[0] == count + 1, wrong)
     with nogil:
-        if right:
-            found[0] = 0
-        for at in range(count if right else 0):
-            if not 0 <= rows[at] < values:
-                right = False
-                break
+        found[0] = 0
+        for at in range(count):
+            require(0 <= rows[at] < values, wrong)
             total += ends[rows[at] + 1] - ends[rows[at]]
             found[at + 1] = <int32_t>total
-    if not right:
-        raise ValueError("ends_of_text: rows must be of the column, and there must be an end for each, and one more")
     return total
 
 
@@ -1716,25 +1273,20 @@ def text_of_rows(
     uint8_t[::1] found not None,
 ):
     """Set the text of some rows, whose ends are those of :func:`ends_of_text`."""
-    cdef Py_ssize_t at, count = rows.shape[0], size = text.shape[0], room = found.shape[0], values = ends.shape[0] - 1
+    cdef Py_ssize_t at, count = rows.shape[0], size = text.shape[0], space = found.shape[0], values = ends.shape[0] - 1
     cdef int64_t begin, length, place
-    cdef bint right = found_ends.shape[0] == count + 1
+    cdef const char* wrong = "text_of_rows: rows must be of the column, and there must be room for their text"
+    require(found_ends.shape[0] == count + 1, wrong)
     with nogil:
-        for at in range(count if right else 0):
-            if not 0 <= rows[at] < values:
-                right = False
-                break
+        for at in range(count):
+            require(0 <= rows[at] < values, wrong)
             begin, place = ends[rows[at]], found_ends[at]
             length = ends[rows[at] + 1] - begin
-            if not (length >= 0 and 0 <= begin <= size - length and 0 <= place <= room - length):
-                right = False
-                break
-            if length <= 16 and begin + 16 <= size and place + 16 <= room:  # what is too much is set again
+            require(length >= 0 and 0 <= begin <= size - length and 0 <= place <= space - length, wrong)
+            if length <= 16 and begin + 16 <= size and place + 16 <= space:  # what is too much is set again
                 memcpy(&found[place], &text[begin], 16)
             elif length:
                 memcpy(&found[place], &text[begin], length)
-    if not right:
-        raise ValueError("text_of_rows: rows must be of the column, and there must be room for their text")
 
 
 def interpolate(
@@ -1747,19 +1299,14 @@ def interpolate(
 ):
     """Set what is ``rest / denominator`` of the way from the value of a row to that of another."""
     cdef Py_ssize_t at, rows = values.shape[0], length = found.shape[0]
-    cdef bint right = True
     cdef double x, y, share
     if not low.shape[0] == high.shape[0] == rest.shape[0] == length:
         raise ValueError("interpolate: there must be two rows and a rest for each")
     with nogil:
         for at in range(length):
-            if not (0 <= low[at] < rows and 0 <= high[at] < rows):
-                right = False
-                break
+            require(0 <= low[at] < rows and 0 <= high[at] < rows, "interpolate: there must be such rows")
             x, y = values[low[at]], values[high[at]]
             if rest[at] and x != y:
                 share = <double>rest[at] / <double>denominator
                 x = x * (1.0 - share) + y * share
             found[at] = x
-    if not right:
-        raise ValueError("interpolate: there must be such rows")

@@ -1,40 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Loops over windows, each in one pass where numpy takes several. The numpy code next to each caller gives the same."""
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+include "shared.pxi"
 
-# With GCC the arithmetic loop is compiled twice: for any processor, and for those with AVX2. The loader picks one.
+# The arithmetic loops, before what they are made of.
 cdef extern from *:
     """
-    #include <stdint.h>
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-    #define FRAMEFOLD_WIDE __attribute__((target_clones("avx2", "default")))
-    #else
-    #define FRAMEFOLD_WIDE
-    #endif
-    #ifdef __GNUC__
-    #define framefold_soon(place) __builtin_prefetch(place)
-    #else
-    #define framefold_soon(place) ((void) (place))
-    #endif
-    FRAMEFOLD_WIDE static int framefold_slide_width(
-        const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
-    FRAMEFOLD_WIDE static int framefold_slide_ranges(
-        const double*, const double*, const int64_t*, const int64_t*, double, double, double, double*, double*,
-        Py_ssize_t, Py_ssize_t, int64_t*);
     FRAMEFOLD_WIDE static int framefold_split_tile(
-        const double*, const double*, Py_ssize_t, double, double, double, int64_t*, int64_t*, int64_t*);
+        const double*, const double*, Py_ssize_t, const framefold_float*, int64_t*, int64_t*, int64_t*);
     FRAMEFOLD_WIDE static void framefold_add_up_tile(
-        const int64_t*, const int64_t*, const int64_t*, Py_ssize_t, double, double, double, double*, double*);
+        const int64_t*, const int64_t*, const int64_t*, Py_ssize_t, const framefold_float*, double*, double*);
     """
-    void soon "framefold_soon" (const void* place) noexcept nogil
-
-ctypedef fused word:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
 
 cdef enum:
     TILE = 8
@@ -120,27 +96,21 @@ def range_sums(
     """Set the sums of ranges of rows, in any order, modulo 2**64."""
     cdef Py_ssize_t window, row = 0, rows = values.shape[0], length = sums.shape[0]
     cdef uint64_t total = 0
-    cdef uint64_t* running
-    cdef bint right = True
     if begin.shape[0] != length or end.shape[0] != length:
         raise ValueError("range_sums: there must be a beginning and an end for each sum")
-    running = <uint64_t*>malloc((rows + 1) * sizeof(uint64_t))
-    if running == NULL:
-        raise MemoryError
-    running[0] = 0
-    with nogil:
-        for window in range(length):
-            if not 0 <= begin[window] <= end[window] <= rows:
-                right = False
-                break
-            while row < end[window]:
-                total += <uint64_t>values[row]
-                row += 1
-                running[row] = total
-            sums[window] = <int64_t>(running[end[window]] - running[begin[window]])
-    free(running)
-    if not right:
-        raise ValueError("range_sums: ranges must be of rows")
+    cdef uint64_t* running = <uint64_t*>memory((rows + 1) * sizeof(uint64_t))
+    try:
+        with nogil:
+            running[0] = 0
+            for window in range(length):
+                require(0 <= begin[window] <= end[window] <= rows, "range_sums: ranges must be of rows")
+                while row < end[window]:
+                    total += <uint64_t>values[row]
+                    row += 1
+                    running[row] = total
+                sums[window] = <int64_t>(running[end[window]] - running[begin[window]])
+    finally:
+        free(running)
 
 
 ctypedef fused Number:
@@ -235,36 +205,23 @@ def range_extremes(
     cdef Py_ssize_t window, widest = 0, levels = 1, rows = values.shape[0], length = found.shape[0]
     cdef Number* since
     cdef Number* joined
-    cdef bint right = True
     if begin.shape[0] != length or end.shape[0] != length:
         raise ValueError("range_extremes: there must be a beginning and an end for each")
-    if not length:
-        return
     with nogil:
         for window in range(length):
-            if not 0 <= begin[window] < end[window] <= rows:
-                right = False
-                break
+            require(
+                0 <= begin[window] < end[window] <= rows, "range_extremes: ranges must be of rows, and not empty"
+            )
             widest = max(widest, end[window] - begin[window])
-    if not right:
-        raise ValueError("range_extremes: ranges must be of rows, and not empty")
+    if not length:
+        return
     while widest >> (SPAN_BITS + levels):
         levels += 1
-    since = <Number*>malloc((2 * rows + levels * (rows // SPAN + 1)) * sizeof(Number))
-    if since == NULL:
-        raise MemoryError
+    since = <Number*>memory((2 * rows + levels * (rows // SPAN + 1)) * sizeof(Number))
     joined = since + 2 * rows
-    with nogil:  # each twice, so that the loops have no branch for it
-        if least:
-            extremes_of_spans(&values[0], rows, True, since, since + rows, joined, levels)
-            extremes_of_ranges(
-                &begin[0], &end[0], length, rows, True, &values[0], since, since + rows, joined, &found[0]
-            )
-        else:
-            extremes_of_spans(&values[0], rows, False, since, since + rows, joined, levels)
-            extremes_of_ranges(
-                &begin[0], &end[0], length, rows, False, &values[0], since, since + rows, joined, &found[0]
-            )
+    with nogil:
+        extremes_of_spans(&values[0], rows, least, since, since + rows, joined, levels)
+        extremes_of_ranges(&begin[0], &end[0], length, rows, least, &values[0], since, since + rows, joined, &found[0])
     free(since)
 
 
@@ -283,7 +240,7 @@ def first_rows(
     """
     cdef Py_ssize_t at, length = found.shape[0], rows = numbers.shape[0], low, size, step
     cdef int64_t key = -1, before = 0, number
-    cdef bint right = True
+    cdef const char* wrong = "first_rows: there must be rows of each key"
     if starts.shape[0] != ends.shape[0] or keys.shape[0] != length or wanted.shape[0] != length:
         raise ValueError("first_rows: there must be a key and a number for each, and as many ends as beginnings")
     with nogil:
@@ -293,9 +250,7 @@ def first_rows(
                 low = found[at - 1]
             else:
                 key = keys[at]
-                if not 0 <= key < starts.shape[0] or not 0 <= starts[key] <= ends[key] <= rows:
-                    right = False
-                    break
+                require(0 <= key < starts.shape[0] and 0 <= starts[key] <= ends[key] <= rows, wrong)
                 low = starts[key]
             before = number
             size = ends[key] - low
@@ -310,8 +265,6 @@ def first_rows(
                 low += step if numbers[low + step - 1] < number else 0
                 size -= step
             found[at] = low
-    if not right:
-        raise ValueError("first_rows: there must be rows of each key")
 
 
 def decayed_means(
@@ -326,14 +279,11 @@ def decayed_means(
     cdef const double[::1] weights = columns[0], means = columns[1], lows = columns[2]
     cdef double[::1] weight = made[0], mean = made[1], low = made[2]
     cdef Py_ssize_t window, row = 0, rows = decay.shape[0], length = begin.shape[0]
-    cdef double own = 0.0, sum = 0.0, lost = 0.0, older, newer, share, step
+    cdef double own = 0.0, lost = 0.0, older, newer, share
+    cdef Pair sum
     cdef bint grow = True
-    for column in columns:
-        if len(column) != rows:
-            raise ValueError("decayed_means: all columns of rows must be of one length")
-    for column in (end, *made):
-        if len(column) != length:
-            raise ValueError("decayed_means: there must be a beginning and an end for each range")
+    require_lengths(columns, rows, "decayed_means: all columns of rows must be of one length")
+    require_lengths((end, *made), length, "decayed_means: there must be a beginning and an end for each range")
     with nogil:
         for window in range(length):
             if not 0 <= begin[window] < end[window] <= rows or end[window] < row:
@@ -344,30 +294,22 @@ def decayed_means(
                     grow = False
                     break
                 row = begin[window]
-                own, sum, lost = weights[row], means[row], lows[row]
+                own, sum.high, lost = weights[row], means[row], lows[row]
                 row += 1
             while row < end[window]:
                 older, newer = own * decay[row], weights[row]
                 own = older + newer
                 if older >= newer:
                     share = newer / own
-                    step = (means[row] - sum) * share
-                    lost = lost + (rounding(sum, step, &sum) + (lows[row] - lost) * share)
+                    sum = two_sum(sum.high, (means[row] - sum.high) * share)
+                    lost = lost + (sum.low + (lows[row] - lost) * share)
                 else:
                     share = older / own
-                    step = (sum - means[row]) * share
-                    lost = lows[row] + (rounding(means[row], step, &sum) + (lost - lows[row]) * share)
+                    sum = two_sum(means[row], (sum.high - means[row]) * share)
+                    lost = lows[row] + (sum.low + (lost - lows[row]) * share)
                 row += 1
-            weight[window], mean[window], low[window] = own, sum, lost
+            weight[window], mean[window], low[window] = own, sum.high, lost
     return grow
-
-
-cdef inline double rounding(double a, double b, double* sum) noexcept nogil:
-    """What is lost of a sum of two floats by rounding it, and the sum."""
-    cdef double total = a + b
-    cdef double virtual = total - a
-    sum[0] = total
-    return (a - (total - virtual)) + (b - virtual)
 
 
 def begin_runs(const int64_t[::1] low not None, const int64_t[::1] high not None, int64_t[::1] first not None):
@@ -386,38 +328,11 @@ cdef enum:
     TILE_ROWS = 256
 
 
-cdef union Float:
-    double number
-    int64_t bits
-
-
 cdef inline int64_t differ(double a, double b) noexcept nogil:
     """0 if two finite numbers are equal, otherwise not 0; without a branch, so that loops vectorize."""
     cdef Float difference
     difference.number = a - b
     return difference.bits
-
-
-cdef struct Adders:
-    double first
-    double second
-    double third
-
-
-cdef inline int64_t split_in_three(double high, double low, const Adders* by, double* parts) noexcept nogil:
-    """Split a pair of floats into three; 0 if nothing of it is left or lost."""
-    cdef double rest, of_low, left, virtual
-    parts[0] = (high + by.first) - by.first
-    rest = high - parts[0]
-    parts[1] = (rest + by.second) - by.second
-    of_low = (low + by.second) - by.second
-    rest -= parts[1]
-    low -= of_low
-    left = rest + low
-    virtual = left - rest
-    parts[1] += of_low
-    parts[2] = (left + by.third) - by.third
-    return differ(left, parts[2]) | differ(low, virtual) | differ(rest, left - virtual)
 
 
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
@@ -440,141 +355,116 @@ cdef inline double add_up(double upper, double middle, double lower, double* los
     return fine
 
 
-cdef bint slide_width "framefold_slide_width" (
-    const double* high,
-    const double* low,
-    Py_ssize_t width,
-    double first,
-    double second,
-    double third,
-    double* sums,
-    double* lost,
-    Py_ssize_t length,
+cdef inline int64_t split_in_integers(
+    double high, double low, const Float* adders, int64_t* first, int64_t* second, int64_t* third
 ) noexcept nogil:
-    """``plane_sums`` of windows of one width, a row after one another."""
-    cdef Py_ssize_t row, start = 1, some
-    cdef double upper = 0.0, middle = 0.0, lower = 0.0
-    cdef double[TILE_ROWS] uppers, middles, lowers, left
-    cdef double[3] parts, leaving
-    cdef const double* value
-    cdef const double* value_low
-    cdef Adders by
+    """Split a pair of floats into three; 0 if nothing of it is left or lost.
+
+    Set are the bits of each part with its adder, modulo 2**64: twice the adder in the second.
+    """
+    cdef Float one, two, of_low, three
+    cdef double rest, left, virtual
+    one.number = high + adders[0].number
+    rest = high - (one.number - adders[0].number)
+    two.number, of_low.number = rest + adders[1].number, low + adders[1].number
+    rest -= two.number - adders[1].number
+    low -= of_low.number - adders[1].number
+    left = rest + low
+    virtual = left - rest
+    three.number = left + adders[2].number
+    first[0], second[0], third[0] = one.bits, <int64_t>(<uint64_t>two.bits + <uint64_t>of_low.bits), three.bits
+    return differ(left, three.number - adders[2].number) | differ(low, virtual) | differ(rest, left - virtual)
+
+
+cdef bint split_tile "framefold_split_tile" (
+    const double* values,
+    const double* lows,
+    Py_ssize_t rows,
+    const Float* adders,
+    int64_t* firsts,
+    int64_t* seconds,
+    int64_t* thirds,
+) noexcept nogil:
+    """``split_in_integers`` of floats, or of pairs where there are ``lows``; whether nothing is left of any."""
+    cdef Py_ssize_t row
     cdef int64_t odd = 0
-    by.first, by.second, by.third = first, second, third
-    for row in range(width):
-        odd |= split_in_three(high[row], low[row], &by, parts)
-        upper += parts[0]
-        middle += parts[1]
-        lower += parts[2]
-    sums[0] = add_up(upper, middle, lower, left)
-    if lost:
-        lost[0] = left[0]
-    while start < length and not odd:
-        # Three loops: only the middle one waits for the row before.
-        some = min(TILE_ROWS, length - start)
-        value, value_low = &high[start - 1], &low[start - 1]
-        for row in range(some):
-            split_in_three(value[row], value_low[row], &by, leaving)
-            odd |= split_in_three(value[row + width], value_low[row + width], &by, parts)
-            uppers[row] = parts[0] - leaving[0]
-            middles[row] = parts[1] - leaving[1]
-            lowers[row] = parts[2] - leaving[2]
-        for row in range(some):
-            upper += uppers[row]
-            middle += middles[row]
-            lower += lowers[row]
-            uppers[row] = upper
-            middles[row] = middle
-            lowers[row] = lower
-        for row in range(some):
-            sums[start + row] = add_up(uppers[row], middles[row], lowers[row], &left[row])
-        if lost:
-            for row in range(some):
-                lost[start + row] = left[row]
-        start += some
+    cdef Float[3] by  # of its own: nothing else changes them
+    by[0], by[1], by[2] = adders[0], adders[1], adders[2]
+    if lows == NULL:
+        for row in range(rows):
+            odd |= split_in_integers(values[row], 0.0, by, &firsts[row], &seconds[row], &thirds[row])
+    else:
+        for row in range(rows):
+            odd |= split_in_integers(values[row], lows[row], by, &firsts[row], &seconds[row], &thirds[row])
     return not odd
 
 
-cdef inline int64_t split_in_integers(
-    double high, double low, const Adders* by, int64_t* first, int64_t* second, int64_t* third
+cdef void add_up_tile "framefold_add_up_tile" (
+    const int64_t* firsts,
+    const int64_t* seconds,
+    const int64_t* thirds,
+    Py_ssize_t rows,
+    const Float* adders,
+    double* sums,
+    double* lost,
 ) noexcept nogil:
-    """As ``split_in_three``, with the bits of each part with its adder, modulo 2**64: twice the adder in the second."""
-    cdef Float one, two, of_low, three
-    cdef double rest, left, virtual
-    one.number = high + by.first
-    rest = high - (one.number - by.first)
-    two.number, of_low.number = rest + by.second, low + by.second
-    rest -= two.number - by.second
-    low -= of_low.number - by.second
-    left = rest + low
-    virtual = left - rest
-    three.number = left + by.third
-    first[0], second[0], third[0] = one.bits, <int64_t>(<uint64_t>two.bits + <uint64_t>of_low.bits), three.bits
-    return differ(left, three.number - by.third) | differ(low, virtual) | differ(rest, left - virtual)
+    """The sums of three parts each, of the bits of floats with their adders."""
+    cdef Py_ssize_t row
+    cdef Float upper, middle, lower
+    cdef double first = adders[0].number, second = adders[1].number, third = adders[2].number
+    for row in range(rows):
+        upper.bits, middle.bits, lower.bits = firsts[row], seconds[row], thirds[row]
+        sums[row] = add_up(upper.number - first, middle.number - second, lower.number - third, &lost[row])
 
 
-cdef bint slide_ranges "framefold_slide_ranges" (
+cdef bint slide(
     const double* high,
     const double* low,
+    Py_ssize_t width,
     const int64_t* begin,
     const int64_t* end,
-    double first,
-    double second,
-    double third,
+    const Float* adders,
     double* sums,
     double* lost,
     Py_ssize_t length,
     Py_ssize_t rows,
-    int64_t* running,
+    uint64_t* running,
 ) noexcept nogil:
-    """``plane_sums`` of ranges, as differences of running sums of integers: ``running`` has room for three a row, and 3."""
+    """``plane_sums``, as differences of running sums of integers: ``running`` has room for three a row, and 3."""
     cdef Py_ssize_t window, start = 0, some, row = 0, until, at, many
-    cdef Adders by
-    cdef Float upper, middle, lower
-    cdef uint64_t one = 0, two = 0, three = 0, of_first, of_second, of_third
+    cdef uint64_t one = 0, two = 0, three = 0
     cdef int64_t[TILE_ROWS] firsts, seconds, thirds
     cdef double[TILE_ROWS] left
-    cdef const int64_t* before
-    cdef const int64_t* after
-    cdef int64_t odd = 0
-    by.first, by.second, by.third = first, second, third
-    upper.number, middle.number, lower.number = first, second, third
-    of_first, of_second, of_third = upper.bits, middle.bits, lower.bits
+    cdef const uint64_t* before
+    cdef const uint64_t* after
     running[0] = running[1] = running[2] = 0
     while start < length:
         some = min(TILE_ROWS, length - start)
-        until = 0
-        for window in range(start, start + some):
-            if not 0 <= begin[window] <= end[window] <= rows:
-                return False
-            until = max(until, end[window])
+        until = start + some - 1 + width
+        if begin != NULL:
+            until = 0
+            for window in range(start, start + some):
+                if not 0 <= begin[window] <= end[window] <= rows:
+                    return False
+                until = max(until, end[window])
         while row < until:
             many = min(TILE_ROWS, until - row)
-            for at in range(many):
-                odd |= split_in_integers(high[row + at], low[row + at], &by, &firsts[at], &seconds[at], &thirds[at])
+            if not split_tile(high + row, low + row, many, adders, firsts, seconds, thirds):
+                return False
             for at in range(many):
                 row += 1
-                one += <uint64_t>firsts[at] - of_first
-                two += <uint64_t>seconds[at] - 2 * of_second
-                three += <uint64_t>thirds[at] - of_third
-                running[3 * row], running[3 * row + 1], running[3 * row + 2] = <int64_t>one, <int64_t>two, <int64_t>three
-        if odd:
-            return False
-        for window in range(some):
-            before, after = running + 3 * begin[start + window], running + 3 * end[start + window]
-            firsts[window] = after[0] - before[0]
-            seconds[window] = after[1] - before[1]
-            thirds[window] = after[2] - before[2]
-        for window in range(some):  # with its adder, the bits of an integer are those of a float
-            upper.bits = firsts[window] + <int64_t>of_first
-            middle.bits = seconds[window] + <int64_t>of_second
-            lower.bits = thirds[window] + <int64_t>of_third
-            sums[start + window] = add_up(
-                upper.number - first, middle.number - second, lower.number - third, &left[window]
-            )
-        if lost:
-            for window in range(some):
-                lost[start + window] = left[window]
+                one += <uint64_t>firsts[at] - <uint64_t>adders[0].bits
+                two += <uint64_t>seconds[at] - 2 * <uint64_t>adders[1].bits
+                three += <uint64_t>thirds[at] - <uint64_t>adders[2].bits
+                running[3 * row], running[3 * row + 1], running[3 * row + 2] = one, two, three
+        for at in range(some):
+            window = start + at
+            before = running + 3 * (window if begin == NULL else begin[window])
+            after = running + 3 * (window + width if begin == NULL else end[window])
+            firsts[at] = <int64_t>(after[0] - before[0]) + adders[0].bits
+            seconds[at] = <int64_t>(after[1] - before[1]) + adders[1].bits
+            thirds[at] = <int64_t>(after[2] - before[2]) + adders[2].bits
+        add_up_tile(firsts, seconds, thirds, some, adders, sums + start, &left[0] if lost == NULL else lost + start)
         start += some
     return True
 
@@ -596,79 +486,31 @@ def plane_sums(
     unspecified sums, where three floats do not hold a pair, or a range is not of rows.
     """
     cdef bint whole
-    cdef Adders by
-    cdef int64_t* running
+    cdef Float[3] by
+    cdef const int64_t* begins = NULL
+    cdef const int64_t* ends = NULL
+    cdef uint64_t* running
     cdef Py_ssize_t rows = high.shape[0], length = sums.shape[0]
-    by.first, by.second, by.third = adders
+    by[0].number, by[1].number, by[2].number = adders
     if low.shape[0] != rows or (lost is not None and lost.shape[0] != length):
         raise ValueError("plane_sums: high and low, and sums and lost, must be of one length")
     if begin is None:
-        if width < 1 or length < 1 or length != rows - width + 1:
-            raise ValueError("plane_sums: there must be a sum for each window")
+        require(length > 0 < width and length == rows - width + 1, "plane_sums: there must be a sum for each window")
     elif end is None or begin.shape[0] != length or end.shape[0] != length:
         raise ValueError("plane_sums: there must be a beginning and an end for each sum")
     if not length:
         return True
+    if begin is not None:
+        begins, ends = &begin[0], &end[0]
     cdef double* into_lost = NULL if lost is None else &lost[0]
-    cdef const double* highs = &high[0] if rows else NULL
-    cdef const double* lows = &low[0] if rows else NULL
+    running = <uint64_t*>memory(3 * (rows + 1) * sizeof(uint64_t))
     with nogil:
-        if begin is None:
-            whole = slide_width(highs, lows, width, by.first, by.second, by.third, &sums[0], into_lost, length)
-        else:
-            running = <int64_t*>malloc(3 * (rows + 1) * sizeof(int64_t))
-            whole = running != NULL and slide_ranges(
-                highs, lows, &begin[0], &end[0], by.first, by.second, by.third, &sums[0], into_lost, length, rows, running
-            )
-            free(running)
+        whole = slide(&high[0], &low[0], width, begins, ends, by, &sums[0], into_lost, length, rows, running)
+    free(running)
     return whole
 
 
-cdef bint split_tile "framefold_split_tile" (
-    const double* values,
-    const double* lows,
-    Py_ssize_t rows,
-    double first,
-    double second,
-    double third,
-    int64_t* firsts,
-    int64_t* seconds,
-    int64_t* thirds,
-) noexcept nogil:
-    """``split_in_integers`` of floats, or of pairs where there are ``lows``; whether nothing is left of any."""
-    cdef Adders by
-    cdef Py_ssize_t row
-    cdef int64_t odd = 0
-    by.first, by.second, by.third = first, second, third
-    if lows == NULL:
-        for row in range(rows):
-            odd |= split_in_integers(values[row], 0.0, &by, &firsts[row], &seconds[row], &thirds[row])
-    else:
-        for row in range(rows):
-            odd |= split_in_integers(values[row], lows[row], &by, &firsts[row], &seconds[row], &thirds[row])
-    return not odd
-
-
-cdef void add_up_tile "framefold_add_up_tile" (
-    const int64_t* firsts,
-    const int64_t* seconds,
-    const int64_t* thirds,
-    Py_ssize_t rows,
-    double first,
-    double second,
-    double third,
-    double* sums,
-    double* lost,
-) noexcept nogil:
-    """The sums of three parts each, of the bits of floats with their adders."""
-    cdef Py_ssize_t row
-    cdef Float upper, middle, lower
-    for row in range(rows):
-        upper.bits, middle.bits, lower.bits = firsts[row], seconds[row], thirds[row]
-        sums[row] = add_up(upper.number - first, middle.number - second, lower.number - third, &lost[row])
-
-
-cdef inline int64_t between_tile(
+cdef inline int between_tile(
     const uint64_t* places,
     Py_ssize_t mask,
     const int64_t* before,
@@ -680,27 +522,24 @@ cdef inline int64_t between_tile(
     int64_t* firsts,
     int64_t* seconds,
     int64_t* thirds,
-) noexcept nogil:
-    """The bits of sums between the running ones of some rows, each in its place; whether all of these are rows."""
-    cdef uint64_t[3] none
+) except -1 nogil:
+    """The bits of sums between the running ones of some rows, each in its place; IndexError unless they are of rows."""
+    cdef uint64_t[3] none = [0, 0, 0]
     cdef const uint64_t* of
     cdef const uint64_t* after
     cdef Py_ssize_t at
     cdef int64_t begin, end
-    none[0] = none[1] = none[2] = 0
     for at in range(some):
         begin, end = before[start + at], start + at if last == NULL else last[start + at]
         if not -1 <= begin <= end < rows:
-            return False
-        of = after = &none[0]
-        if begin >= 0:
-            of = places + 3 * (begin & mask)
-        if end >= 0:
-            after = places + 3 * (end & mask)
+            with gil:
+                raise IndexError("a window does not end where it begins, or later, among the rows")
+        of = places + 3 * (begin & mask) if begin >= 0 else none
+        after = places + 3 * (end & mask) if end >= 0 else none
         firsts[at] = <int64_t>(after[0] - of[0] + bits[0])
         seconds[at] = <int64_t>(after[1] - of[1] + bits[1])
         thirds[at] = <int64_t>(after[2] - of[2] + bits[2])
-    return True
+    return 0
 
 
 def plane_sums_so_far(
@@ -724,15 +563,15 @@ def plane_sums_so_far(
     cdef int64_t[TILE_ROWS] firsts, seconds, thirds
     cdef double[TILE_ROWS] left
     cdef uint64_t[3] bits
-    cdef Float one, two, three
-    cdef int64_t code = 0
+    cdef Float[3] by
     cdef uint64_t* of
     cdef uint64_t* place
-    cdef bint whole = True, right = True, ranges = before is not None, own = last is None
+    cdef bint whole = True, ranges = before is not None, own = last is None
+    cdef double* into
     cdef uint64_t* running = NULL
     cdef uint64_t* places = NULL
-    one.number, two.number, three.number = adders
-    bits[0], bits[1], bits[2] = <uint64_t>one.bits, <uint64_t>two.bits, <uint64_t>three.bits
+    by[0].number, by[1].number, by[2].number = adders
+    bits[0], bits[1], bits[2] = <uint64_t>by[0].bits, <uint64_t>by[1].bits, <uint64_t>by[2].bits
     if codes.shape[0] != rows or lows is not None and lows.shape[0] != rows:
         raise ValueError("plane_sums_so_far: values and codes must be of one length")
     if lost is not None and lost.shape[0] != windows:
@@ -749,58 +588,41 @@ def plane_sums_so_far(
             far = far + TILE_ROWS if own else rows
             while room < far:
                 room *= 2
-        places = <uint64_t*>malloc(3 * room * sizeof(uint64_t))
-    running = <uint64_t*>calloc(max(size, 1), 3 * sizeof(uint64_t))
-    if running == NULL or ranges and places == NULL:
+    try:
+        running = <uint64_t*>memory(3 * size * sizeof(uint64_t), zeroed=True)
+        places = <uint64_t*>memory(3 * room * sizeof(uint64_t))
+        with nogil:
+            while start < rows and whole:
+                some = min(TILE_ROWS, rows - start)
+                whole = split_tile(
+                    &values[start], NULL if lows is None else &lows[start], some, by, firsts, seconds, thirds
+                )
+                for row in range(some):
+                    of = running + 3 * among(codes[start + row], size, CODE)
+                    of[0] += <uint64_t>firsts[row] - bits[0]
+                    of[1] += <uint64_t>seconds[row] - 2 * bits[1]
+                    of[2] += <uint64_t>thirds[row] - bits[2]
+                    if ranges:
+                        place = places + 3 * ((start + row) & (room - 1))
+                        place[0], place[1], place[2] = of[0], of[1], of[2]
+                    else:
+                        firsts[row] = <int64_t>(of[0] + bits[0])
+                        seconds[row] = <int64_t>(of[1] + bits[1])
+                        thirds[row] = <int64_t>(of[2] + bits[2])
+                if own and ranges:
+                    between_tile(places, room - 1, &before[0], NULL, start, some, rows, bits, firsts, seconds, thirds)
+                if own:
+                    into = &left[0] if lost is None else &lost[start]
+                    add_up_tile(firsts, seconds, thirds, some, by, &sums[start], into)
+                start += some
+            start = 0
+            while not own and start < windows and whole:
+                some = min(TILE_ROWS, windows - start)
+                between_tile(places, room - 1, &before[0], &last[0], start, some, rows, bits, firsts, seconds, thirds)
+                into = &left[0] if lost is None else &lost[start]
+                add_up_tile(firsts, seconds, thirds, some, by, &sums[start], into)
+                start += some
+    finally:
         free(running)
         free(places)
-        raise MemoryError
-    with nogil:
-        while start < rows and whole and right:
-            some = min(TILE_ROWS, rows - start)
-            whole = split_tile(
-                &values[start], NULL if lows is None else &lows[start], some, one.number, two.number, three.number,
-                firsts, seconds, thirds,
-            )
-            for row in range(some):
-                code = codes[start + row]
-                if not 0 <= code < size:
-                    right = False
-                    break
-                of = running + 3 * code
-                of[0] += <uint64_t>firsts[row] - bits[0]
-                of[1] += <uint64_t>seconds[row] - 2 * bits[1]
-                of[2] += <uint64_t>thirds[row] - bits[2]
-                if ranges:
-                    place = places + 3 * ((start + row) & (room - 1))
-                    place[0], place[1], place[2] = of[0], of[1], of[2]
-                else:
-                    firsts[row] = <int64_t>(of[0] + bits[0])
-                    seconds[row] = <int64_t>(of[1] + bits[1])
-                    thirds[row] = <int64_t>(of[2] + bits[2])
-            if right and own:
-                if ranges:
-                    right = between_tile(
-                        places, room - 1, &before[0], NULL, start, some, rows, bits, firsts, seconds, thirds
-                    )
-                add_up_tile(
-                    firsts, seconds, thirds, some, one.number, two.number, three.number, &sums[start],
-                    &left[0] if lost is None else &lost[start],
-                )
-            start += some
-        start = 0
-        while not own and start < windows and whole and right:
-            some = min(TILE_ROWS, windows - start)
-            right = between_tile(
-                places, room - 1, &before[0], &last[0], start, some, rows, bits, firsts, seconds, thirds
-            )
-            add_up_tile(
-                firsts, seconds, thirds, some, one.number, two.number, three.number, &sums[start],
-                &left[0] if lost is None else &lost[start],
-            )
-            start += some
-    free(running)
-    free(places)
-    if not right:
-        raise IndexError(f"code {code} of a row is not among {size}, or a window does not end where it begins, or later")
     return whole

@@ -67,17 +67,13 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
     if not ranges.ascending or not (high > low).all() or states.level.any():
         return None
     first, begin = segments(low, high)
-    exponent = np.empty(len(begin), np.int64)
-    made = list(np.empty((4, len(states.count))))
-    columns = [np.ascontiguousarray(each) for each in (states.count, states.centre, *states._sums())]
-    if not (
-        loops.sums_about(columns, begin, made, exponent, ORDINARY)
-        or (not loops.compiled and sums_about(states, begin, made, exponent))
-    ):
+    codes = np.repeat(np.arange(len(begin), dtype=np.int32), np.diff(begin, append=len(states.count)))
+    centred = centred_sums(states, codes, len(begin))
+    if centred is None:
         return None
-    sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
+    sums, unit = centred
     count, *parts = (each.to_numpy() for each in ranges.finish(SUMS, sums).flatten())
-    return about_centres(count, *parts), np.repeat(np.ldexp(1.0, exponent), np.diff(first, append=len(low)))
+    return about_centres(count, *parts), np.repeat(unit, np.diff(first, append=len(low)))
 
 
 def about_centres(count: Ints, total: Floats, total_low: Floats, squares: Floats, squares_low: Floats) -> Deviations:
@@ -86,16 +82,25 @@ def about_centres(count: Ints, total: Floats, total_low: Floats, squares: Floats
 
 
 def of_codes(states: Deviations, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
-    """States of single values as those of ``SUMS`` about a centre for each code, and the powers of two of these.
+    """As :func:`centred_sums`, of codes in any order; None also where states are of several values, or of none."""
+    return None if states.level.any() or not single(states) else centred_sums(states, codes, size)
 
-    Codes are below ``size``. None where states are of several values, or of none, or too huge or tiny to have squares.
+
+def single(states: Deviations) -> bool:
+    """Whether each state is of one value."""
+    return are_ones(states.count) and all(are_zeros(each) or not each.any() for each in states._sums())
+
+
+def centred_sums(states: Deviations, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
+    """States as those of ``SUMS`` about a centre for each code, and the powers of two that these are divided by.
+
+    Codes are below ``size``. None where states are too huge or tiny to have squares.
     """
-    if not are_ones(states.count) or states.level.any():
-        return None
-    if not all(are_zeros(each) or not each.any() for each in states._sums()):
-        return None
-    exponent, made = np.empty(size, np.int64), [np.empty(len(codes)) for _ in range(4)]
-    if not loops.sums_about_codes(np.ascontiguousarray(states.centre), codes, made, exponent, ORDINARY):
+    exponent, made = np.empty(size, np.int64), list(np.empty((4, len(codes))))
+    if not (
+        loops.sums_about(states._contiguous(), single(states), codes, made, exponent, ORDINARY)
+        or (not loops.compiled and sums_about(states, codes, made, exponent))
+    ):
         return None
     sums = {"count": states.count, "sum": Compensated(*made[:2]), "squares": Compensated(*made[2:])}
     return sums, np.ldexp(1.0, exponent)
@@ -124,15 +129,15 @@ def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
     return equal
 
 
-def sums_about(states: Deviations, begin: Ints, made: list[Floats], exponents: Ints) -> bool:
-    """As ``loops.sums_about``, by numpy."""
-    sizes = np.diff(begin, append=len(states.count))
-    moved = about(states, np.repeat(states.centre[begin], sizes))
+def sums_about(states: Deviations, codes: NDArray[np.int32], made: list[Floats], exponents: Ints) -> bool:
+    """As ``loops.sums_about``, of ascending codes, by numpy."""
+    begin = np.flatnonzero(np.diff(codes, prepend=-1))
+    moved = about(states, states.centre[begin][codes])
     if moved is None:
         return False
     most = np.sqrt(np.maximum.reduceat(moved.squares, begin))
     exponents[:] = np.frexp(most)[1] + 1
-    unit = np.repeat(np.ldexp(1.0, -exponents), sizes)
+    unit = np.ldexp(1.0, -exponents)[codes]
     sums, sums_low, squares, squares_low = moved._sums()
     made[0][:], made[1][:] = sums * unit, (sums_low * unit + GRID) - GRID
     unit *= unit

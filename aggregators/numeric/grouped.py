@@ -29,7 +29,7 @@ def least(values: Any, index: Index, size: int) -> Any:
         plain = values.dtype.kind != "f" or not np.isnan(np.min(values, initial=np.inf))
         return by_numpy(values, index, size, np.minimum if plain else np.fmin)
     found = np.full(size, np.nan if values.dtype.kind == "f" else np.iinfo(values.dtype).max, values.dtype)
-    loops.take_least(np.ascontiguousarray(values), np.ascontiguousarray(index), found)
+    loops.take_extremes(np.ascontiguousarray(values), np.ascontiguousarray(index), True, found)
     return canonical(found)
 
 
@@ -40,7 +40,7 @@ def greatest(values: Any, index: Index, size: int) -> Any:
     if values.dtype not in LOOPED:
         return by_numpy(values, index, size, np.maximum if values.dtype.kind == "f" else np.fmax)
     found = np.full(size, -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min, values.dtype)
-    loops.take_greatest(np.ascontiguousarray(values), np.ascontiguousarray(index), found)
+    loops.take_extremes(np.ascontiguousarray(values), np.ascontiguousarray(index), False, found)
     return canonical(found)
 
 

@@ -144,8 +144,9 @@ def offsets_of(ranges: ItemRanges, most: int | None = None) -> Ints:
 
     ``most`` is how many items of each range count, at most.
     """
-    offsets = np.empty(len(ranges.begin) + 1, np.int64)
-    loops.offsets_of_ranges(ranges.begin, ranges.end, np.iinfo(np.int64).max if most is None else most, offsets)
+    offsets = np.zeros(len(ranges.begin) + 1, np.int64)
+    lengths = ranges.end - ranges.begin
+    np.cumsum(lengths if most is None else np.minimum(lengths, most), out=offsets[1:])
     return offsets
 
 
@@ -161,6 +162,6 @@ def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: b
     if values.dtype == object:
         by_numpy.items_of_ranges(values, edges, last, offsets, found)
     else:
-        word = f"u{values.itemsize}"
+        word = f"i{values.itemsize}"
         loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
     return found

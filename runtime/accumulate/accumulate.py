@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators import loops
 from ...aggregators.contract.frames import Frames
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
@@ -167,7 +166,9 @@ def groups_of(plan: Plan, rows: Rows, keys: list[Coded], lives: Lives | None) ->
 
 def groups_of_rows(rows: Rows, starts: Index) -> Groups | None:
     """Rows that are sorted by a single key, then frame, each a group; None where several have one frame."""
-    if not loops.ascend_in_runs(rows.frames, starts):
+    rises = rows.frames[1:] > rows.frames[:-1]
+    rises[starts[1:] - 1] = True
+    if not rises.all():
         return None
     count = len(rows.frames)
     return Groups(numbers(count), count, ones(count), [rows.frames, *rows.keys], starts)

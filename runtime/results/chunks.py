@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators import loops
+from ...aggregators.loops.by_numpy import entering
 from ...aggregators.states.arrays import Floats, Ints
 from ...aggregators.states.large import bytes_of, fitting, one_array
 from ...aggregators.states.objects import HeldObjects, Objects
@@ -157,10 +157,7 @@ def cuts_of_key(
 
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
     """The first window that each row brings, and how many it brings."""
-    begin = np.empty(len(ids.first), np.int64)
-    loops.entering(
-        *map(np.ascontiguousarray, (ids.first, ids.last)), view.starts.astype(np.int64), windows.emits_empty, begin
-    )
+    begin = entering(ids.first, ids.last, view.starts, windows.emits_empty)
     counts = ids.last + 1.0 - begin
     return begin, np.maximum(counts, 0.0, out=counts)
 

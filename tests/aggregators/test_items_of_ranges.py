@@ -127,11 +127,9 @@ def test_texts_that_are_only_handed_on(type: pa.DataType) -> None:
 @needs_loops
 def test_loops_refuse_what_they_would_write_beyond() -> None:
     one, two = np.array([0]), np.array([0, 1])
-    with pytest.raises(ValueError, match="an offset for each"):
-        loops.offsets_of_ranges(one, one, 1, one.copy())
     for edges, offsets in ((one, two - 1), (one + 1, two), (one, two[::-1].copy()), (one, np.array([0, 2]))):
         with pytest.raises(ValueError, match="ranges must be of the values"):
-            loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
+            loops.items_of_ranges(one.view("i8"), edges, False, offsets, one.copy().view("i8"))
     with pytest.raises(ValueError, match="a key for each"):
         loops.keys_of_floats(np.zeros(2), one)
     with pytest.raises(ValueError, match="a value for each"):

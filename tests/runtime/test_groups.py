@@ -125,7 +125,9 @@ def test_loops_check_what_they_get() -> None:
     with pytest.raises(ValueError, match="as many rows of one code as there is room for"):
         loops.rows_of_windows(codes, rows, np.array([0, 2, 3]), np.zeros(3, np.int64))
     with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        loops.sums_about_codes(floats, codes, [floats.copy() for _ in range(4)], np.zeros(2, np.int64), 2.0**420)
+        loops.sums_about(
+            [rows + 1, *[floats] * 5], True, codes, [floats.copy() for _ in range(4)], rows.copy(), 2.0**420
+        )
     with pytest.raises(ValueError, match="ticks must ascend"):
         loops.rows_as_of(codes, rows, None, codes, np.array([1, 0]), np.full(3, -1), rows.copy())
     with pytest.raises(ValueError, match="what is found must be of one length"):

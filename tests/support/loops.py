@@ -24,7 +24,7 @@ def without_loops() -> Iterator[None]:
     """Loops are numpy's."""
     functions = {name: each for name, each in vars(by_numpy).items() if isinstance(each, FunctionType)}
     plain = {name: each for name, each in functions.items() if each.__module__ == by_numpy.__name__}
-    with patch.multiple(loops, compiled=False, **plain):
+    with patch.multiple(loops, create=True, compiled=False, **plain):
         yield
 
 
