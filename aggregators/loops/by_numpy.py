@@ -109,7 +109,9 @@ def entering(first: Ints, last: Ints, starts: Ints, all: bool) -> Ints:
     begin = np.empty_like(last)
     begin[1:] = last[:-1] + 1
     begin[starts] = first[starts]
-    return begin if all else np.maximum(begin, first, out=begin)
+    if not all:
+        np.maximum(begin, first, out=begin)
+    return begin
 
 
 def count_windows(first: Ints, last: Ints, starts: Ints, all: bool, least: int, most: int) -> tuple[float, bool]:
