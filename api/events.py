@@ -16,12 +16,11 @@ from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine
-from .lookbacks import Lookback, alone
+from .lookbacks import Lookback, told_apart
 from .notebook import Described, of_events, picture_of
 from .query import EventColumns, Result, bound, require_names, results, windows_in
 from .relations import Relation, lasting, windowed
 from .runtime.explain import Explanation
-from .runtime.plan.bind import A_WINDOW
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
@@ -69,25 +68,16 @@ class Events(Described, EventColumns, Generic[Result]):
 
     def window(self, *windows: Spec | Lookback) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
-        if any(isinstance(window, Lookback) for window in windows):
-            return self._looking_back(alone(windows))
-        for window in windows:
-            if not isinstance(window, Spec):
-                raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
-        specs = tuple(window for window in windows if isinstance(window, Spec))
+        specs, lookback = told_apart(windows)
+        if lookback is not None:
+            if lookback.every is None and is_stream(self):
+                raise QueryError(
+                    f"the lookback is for {lookback.of}, and the events are a stream, whose windows are given as they "
+                    "close; expected steps at which they end, such as ff.lookback('1 hour', every='1 minute')"
+                )
+            specs = lookback.windows(self.by)
         self.check_durations([each for each in specs if each.of_durations])
-        return Windowed(self, specs)
-
-    def _looking_back(self, lookback: Lookback) -> Windowed[Result]:
-        if lookback.every is None and is_stream(self):
-            of = "for each event" if lookback.at is None else "for the rows of at="
-            raise QueryError(
-                f"the lookback is {of}, and the events are a stream, whose windows are given as they close; expected "
-                "steps at which they end, such as ff.lookback('1 hour', every='1 minute')"
-            )
-        windows = lookback.windows(self.by)
-        self.check_durations([each for each in windows if each.of_durations])
-        return Windowed(self, windows, lookback)
+        return Windowed(self, specs, lookback)
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
