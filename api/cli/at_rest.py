@@ -21,7 +21,7 @@ from ..runtime.sources.files import one_line
 from ..runtime.stored.commits import FOLDER
 from ..runtime.stored.table import Table
 from ..stored import StoredPartials
-from .arguments import number, read_aggregates, value
+from .arguments import read_aggregates, value
 from .inputs import open_files
 from .job import note
 from .output import WINDOW, check_out, preview, write_table
@@ -86,18 +86,7 @@ def give(
 
 def runs(path: str) -> None:
     """Show the runs that are in."""
-    found = opened(path).runs()
-    Console().print(preview(found))
-
-
-def expire(path: str, older: str, trust: bool) -> None:
-    """Take away old frames."""
-    opened(path, trust).expire(number(older))
-
-
-def roll_up(path: str, frame: str, trust: bool) -> None:
-    """Keep longer frames beside the others."""
-    opened(path, trust).roll_up(number(frame))
+    Console().print(preview(opened(path).runs()))
 
 
 def opened(path: str, trust: bool = False) -> StoredPartials:
@@ -124,9 +113,9 @@ def words_of(path: str) -> dict[str, Any]:
         lists = [found["agg"], found["by"]]
         if not all(isinstance(each, str) for each in (found["time"], found["frame"], *lists[0], *lists[1])):
             raise TypeError(found)
+    except QueryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, QueryError):
-            raise
         raise EngineError(f"{place!r} cannot be read: {one_line(error)}; expected what create has written") from error
     return found
 

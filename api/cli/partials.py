@@ -131,10 +131,11 @@ def rollup(
     trust: Trust = False,
 ) -> None:
     """Keep longer frames beside the others, of which long windows that end at some time are put together."""
-    from .at_rest import roll_up
+    from .arguments import number
+    from .at_rest import opened
 
     with running():
-        roll_up(path, frame, trust)
+        opened(path, trust).roll_up(number(frame))
 
 
 @app.command()
@@ -144,7 +145,8 @@ def expire(
     trust: Trust = False,
 ) -> None:
     """Take away the frames that are older than some time."""
-    from .at_rest import expire as of
+    from .arguments import number
+    from .at_rest import opened
 
     with running():
-        of(path, older, trust)
+        opened(path, trust).expire(number(older))
