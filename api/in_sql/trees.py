@@ -38,18 +38,7 @@ def path_of(node: Any) -> tuple[str, ...] | None:
 
 def replaced(node: Any, by: Callable[[Any], Any]) -> Any:
     """A part in which a function has replaced others, the outermost first; None leaves one to look into it."""
-    found = by(node)
-    if found is not None:
-        return found
-    if not hasattr(node, "args"):
-        return node
-
-    def inside(value: Any) -> Any:
-        return [inside(each) for each in value] if isinstance(value, list) else (
-            replaced(value, by) if hasattr(value, "args") else value
-        )  # fmt: skip
-
-    return type(node)(**{name: inside(value) for name, value in node.args.items()})
+    return node.transform(lambda each: each if (found := by(each)) is None else found)
 
 
 def conjuncts(node: Any) -> Sequence[Any]:
