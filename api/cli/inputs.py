@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError, QueryError, without_secrets
-from ..aggregators.states.memory import memory as memory
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
 from ..runtime.sources.formats import READERS, Layout, in_microseconds

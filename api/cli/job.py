@@ -17,20 +17,12 @@ from rich.markup import escape
 from .. import QueryError, events, expr
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import EngineError, without_secrets
+from ..aggregators.states.memory import memory
 from ..events import Windowed
 from ..reading import SparkFiles
 from ..runtime.explain import Explanation
 from .arguments import MASTER, check_shared, is_cluster, read_aggregates, split
-from .inputs import (
-    STANDARD,
-    Inputs,
-    UnknownFileSystemError,
-    is_address,
-    kind_of,
-    memory,
-    open_files,
-    without_standard_input,
-)
+from .inputs import STANDARD, Inputs, UnknownFileSystemError, is_address, kind_of, open_files, without_standard_input
 from .messages import ShownSource
 from .output import WINDOW, check_new, check_out, preview, write_dataframe, write_stdout, write_table
 from .overlap import check_apart
