@@ -10,8 +10,8 @@ from ..aggregators import operations as ops
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import QueryError, nearest
 from ..named import NAMED
-from ..runtime.expressions.text import KNOWN, of_tree
-from .trees import kind, text_of
+from ..runtime.expressions.text import KNOWN
+from .trees import expression, kind, text_of
 
 OF_OPERATIONS = ("all_of", "element_wise", "filtered", "flat_mapped", "grouped_by", "mapped", "reducing")
 """Operations that are made of others, or of functions."""
@@ -78,8 +78,7 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
     """
     word = kind(node)
     if word == "Filter":
-        made, condition = operation(node.this, time, over=over), node.expression.this
-        return ops.Filtered(made, of_tree(condition, text_of(condition)))
+        return ops.Filtered(operation(node.this, time, over=over), expression(node.expression.this))
     if word == "IgnoreNulls":
         return operation(node.this, time)
     if word == "RespectNulls":
@@ -165,7 +164,7 @@ def _made(node: Any, kind_of: Callable[..., Operation], arguments: Sequence[Any]
         if kind(each) == "Kwarg":
             named[each.this.name] = literal(each.expression)
         else:
-            placed.append(literal(each) if at and is_literal(each) else of_tree(each, text_of(each)))
+            placed.append(literal(each) if at and is_literal(each) else expression(each))
     try:
         return kind_of(*placed, **named)
     except TypeError as error:

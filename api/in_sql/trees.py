@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aggregators.errors import EngineError, QueryError, needed, shown
-from ..runtime.expressions.text import dialect, parts
+from ..runtime.expressions.text import Expr, dialect, of_tree, parts
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
 """Functions of windows, and what is around a time in them: BigQuery has it between quotes."""
@@ -21,6 +21,11 @@ def kind(node: Any) -> str:
 def text_of(node: Any) -> str:
     """A part as it can be written."""
     return str(node.sql(dialect=dialect(), normalize_functions="lower"))
+
+
+def expression(node: Any) -> Expr:
+    """A part as an expression; QueryError where it has what not all engines compute."""
+    return of_tree(node, text_of(node))
 
 
 def column(*path: str) -> Any:
