@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..aggregators.errors import EngineError, QueryError, needed, shown
+from ..aggregators.errors import QueryError, needing, shown
 from ..runtime.expressions.text import Expr, dialect, of_tree, parts
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
@@ -67,11 +67,9 @@ def parsed(query: str) -> Any:
     """
     if not isinstance(query, str):
         raise QueryError(f"sql() is given {shown(query)}; expected a query as text, such as 'SELECT ...'")
-    try:
+    with needing("sql() needs", "sql"):
         from sqlglot import exp, parse
         from sqlglot.errors import SqlglotError
-    except ImportError as error:
-        raise EngineError(needed("sql() needs", "sqlglot", "sql")) from error
     try:
         trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
     except (SqlglotError, RecursionError) as error:
