@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,12 +86,9 @@ class Command:
 
     def grouped(self) -> Iterator[tuple[str, ...]]:
         """The options as ``(name,)`` or ``(name, value)``."""
-        at = 0
-        while at < len(self.options):
-            words = words_of(self.options[at])
-            name, equals, value = self.options[at].partition("=")
-            yield (name, value) if equals else self.options[at : at + words]
-            at += words
+        for words in leading(self.options):
+            name, equals, value = words[0].partition("=")
+            yield (name, value) if equals else words
 
     @property
     def master(self) -> str | None:
@@ -189,9 +186,7 @@ def read(arguments: Sequence[str]) -> Command:
     >>> command.master, command.job, command.arguments
     ('yarn', 'run', ('trips.parquet',))
     """
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
-        at += words_of(arguments[at])
+    at = sum(map(len, leading(arguments)))
     if at >= len(arguments):
         raise QueryError(f"there is no job{_after(arguments)}; expected a Python file, or `run` and its arguments")
     job, rest = arguments[at], tuple(arguments[at + 1 :])
@@ -224,9 +219,13 @@ def without_value(argument: str) -> str:
     return f"{name}=..." if equals else argument
 
 
-def words_of(option: str) -> int:
-    """How many arguments an option of spark-submit takes up, its value among them."""
-    return 1 if option in SWITCHES or "=" in option else 2
+def leading(arguments: Sequence[str], switches: Collection[str] = SWITCHES) -> Iterator[tuple[str, ...]]:
+    """The options in front of a job, each with its value where that is an argument of its own."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        words = 1 if arguments[at] in switches or "=" in arguments[at] else 2
+        yield tuple(arguments[at : at + words])
+        at += words
 
 
 def spark_home() -> Path:
