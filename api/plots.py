@@ -201,9 +201,8 @@ def require_grid(found: Shown, band: Sequence[str] | None) -> None:
 
 def is_number(type: pa.DataType) -> bool:
     """Whether values are shown as numbers, durations as seconds."""
-    kinds = pa.types
-    takes = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean, kinds.is_duration)
-    return any(takes_it(type) for takes_it in takes)
+    of = pa.types
+    return any(kind(type) for kind in (of.is_integer, of.is_floating, of.is_decimal, of.is_boolean, of.is_duration))
 
 
 def rows_of(engine: Engine, names: Sequence[str]) -> pa.Table:

@@ -573,15 +573,11 @@ class StoredWindows:
 
     def _at_rest(self, names: tuple[str, ...]) -> tuple[Commit, Layout, Plan]:
         """What is stored, how, and the query of some outputs of it."""
-        last, known = self.of.table.commits.latest(), self.known.get(names)
+        of, known = self.of, self.known.get(names)
+        last = of.table.commits.latest()
         if known is not None and known[0] is last:
             return known
-        commit, layout = self.of._there(trusted=False, commit=last)
-        found = self.known[names] = (commit, layout, self._bound(layout, names))
-        return found
-
-    def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
-        of = self.of
+        commit, layout = of._there(trusted=False, commit=last)
         for name in names:
             if name not in of.outputs:
                 raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
@@ -598,7 +594,8 @@ class StoredWindows:
             null_time=of.null_time,
             beside=None if self.lookback is None else (),
         )
-        return of._trusted(plan)
+        found = self.known[names] = (commit, layout, of._trusted(plan))
+        return found
 
 
 def table_at(path: Any, format: str | None = None) -> Table:

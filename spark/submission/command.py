@@ -105,23 +105,13 @@ class Command:
         """Whether all processes are on this machine, as far as that can be told."""
         if self.master is not None:
             return self.master.startswith("local")
-        return self.remote is None and not self.has_defaults
-
-    @property
-    def has_defaults(self) -> bool:
-        """Whether a file has settings beside those that are known here."""
-        return self.defaults.exists()
+        return self.remote is None and not self.defaults.exists()
 
     @property
     def defaults(self) -> Path:
         """The file of settings beside those that are known here, which need not be there."""
         folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
         return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf"))
-
-    @property
-    def on_kubernetes(self) -> bool:
-        """Whether the cluster is one of Kubernetes."""
-        return self.master is not None and self.master.startswith("k8s://")
 
     @property
     def on_cluster(self) -> bool:
@@ -188,7 +178,8 @@ def read(arguments: Sequence[str]) -> Command:
     """
     at = sum(map(len, leading(arguments)))
     if at >= len(arguments):
-        raise QueryError(f"there is no job{_after(arguments)}; expected a Python file, or `run` and its arguments")
+        after = f" after {shlex.join(map(without_value, arguments[-2:]))!r}" if arguments else ""
+        raise QueryError(f"there is no job{after}; expected a Python file, or `run` and its arguments")
     job, rest = arguments[at], tuple(arguments[at + 1 :])
     if job in COMMANDS:
         if any(each.partition("=")[0] == "--master" for each in rest):
@@ -203,10 +194,6 @@ def read(arguments: Sequence[str]) -> Command:
             "without it"
         )
     return Command(tuple(arguments[:at]), job, rest)
-
-
-def _after(arguments: Sequence[str]) -> str:
-    return f" after {shlex.join(map(without_value, arguments[-2:]))!r}" if arguments else ""
 
 
 def without_value(argument: str) -> str:

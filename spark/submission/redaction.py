@@ -77,7 +77,7 @@ def _setting(name: str, value: str = "") -> tuple[str, str]:
 def _own_pattern(command: Command) -> re.Pattern[str]:
     """What the user says is secret; anything, where Python has no such expression."""
     said = command.settings.get(SETTING)
-    if said is None and command.has_defaults:
+    if said is None and command.defaults.exists():
         text = command.defaults.read_text(errors="replace")
         lines = re.finditer(rf"^[ \t]*{re.escape(SETTING)}[ \t]*[=: \t][ \t]*(.*?)[ \t]*$", text, re.M)
         said = next((line[1] for line in lines), None)
