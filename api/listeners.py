@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .aggregators.errors import QueryError, needing
@@ -123,13 +124,11 @@ class Prometheus:
     def __init__(self, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter, Gauge, Histogram
 
-        self.metrics: dict[Figure, Any] = {}
+        kinds: dict[str, Any] = {"counter": Counter, "gauge": Gauge, "histogram": partial(Histogram, buckets=DURATIONS)}
+        self.metrics = {}
         for figure in FIGURES:
             said = (f"framefold_stream_{figure.prometheus}", figure.words, ["query"])
-            if figure.kind == "histogram":
-                self.metrics[figure] = Histogram(*said, registry=registry, buckets=DURATIONS)
-            else:
-                self.metrics[figure] = (Counter if figure.kind == "counter" else Gauge)(*said, registry=registry)
+            self.metrics[figure] = kinds[figure.kind](*said, registry=registry)
 
     def take(self, figure: Figure, query: str, value: float) -> None:
         getattr(self.metrics[figure].labels(query), TAKE[figure.kind])(value)

@@ -22,8 +22,8 @@ from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_t
 
 __all__ = ["sql"]
 
-CLAUSES = {"with_", "expressions", "from_", "where", "group", "having", "order", "limit", "offset", "windows"}
-CLAUSES |= {"kind", "partition"}
+CLAUSES = {"with_", "expressions", "from_", "where", "group", "having", "windows", "order", "limit", "offset"}
+CLAUSES |= {"partition"}
 KNOWN = "WHERE, GROUP BY, HAVING, WINDOW, ORDER BY and LIMIT"
 WINDOWS = "a function of windows: FROM TUMBLE(...), GROUP BY window(...), or OVER (...)"
 
@@ -131,7 +131,7 @@ class Query:
 
     def __init__(self, select: Any, tables: Mapping[str, Any]) -> None:
         for name, value in select.args.items():
-            if value and (name not in CLAUSES or name == "kind"):
+            if value and name not in CLAUSES:
                 parts = value if isinstance(value, list) else [value]
                 said = ", ".join(text_of(each) if hasattr(each, "sql") else str(each) for each in parts)
                 raise QueryError(
