@@ -95,8 +95,8 @@ class Job:
 
     def _check_arguments(self) -> None:
         """What is wrong whatever the events are: an EngineError, or a QueryError."""
-        if self.engine == "spark" and not has_spark():
-            raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+        if self.engine == "spark":
+            require_spark()
         if self.out == STANDARD and self._out_kind is None:
             raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
         if self.out and self.out != STANDARD:
@@ -262,6 +262,12 @@ class Destination:
 def has_spark() -> bool:
     """Whether pyspark is installed; does not import it."""
     return importlib.util.find_spec("pyspark") is not None
+
+
+def require_spark(instead: str = ", or use --engine local") -> None:
+    """EngineError unless pyspark is installed; it says what may be done instead."""
+    if not has_spark():
+        raise EngineError(f"Spark is not installed: pip install 'framefold[spark]'{instead}")
 
 
 def default_engine() -> str:

@@ -8,9 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..aggregators.contract.operation import Operation
-from ..aggregators.errors import EngineError
 from ..events import Windowed
-from .job import has_spark, note, own_session, without_stderr
+from .job import note, own_session, require_spark, without_stderr
 from .named_query import NamedQuery
 
 
@@ -41,8 +40,7 @@ def _asked(
     app: str, query: str, master: str | None, partitions: int | None = None
 ) -> Iterator[tuple[Windowed[Any], Mapping[str, Operation]]]:
     """A query of a session that is set as streams need it."""
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'; streams need it")
+    require_spark("; streams need it")
     from ..spark.session.conf_overrides import replaced_conf
     from ..spark.session.settings import PARTITIONS, of_streams
 

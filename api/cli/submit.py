@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from ..aggregators.errors import EngineError, QueryError
-from .job import has_spark
+from ..aggregators.errors import QueryError
+from .job import require_spark
 
 if TYPE_CHECKING:
     from ..spark.submission.command import Command
@@ -76,8 +76,7 @@ def submit_job(
     JavaError
         If there is no Java.
     """
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
+    require_spark("")
     from ..spark.session.java import ensure_java
     from ..spark.submission import archive, command, follow, kubernetes, redaction
 

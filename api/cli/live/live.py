@@ -19,7 +19,7 @@ from rich.text import Text
 from ... import Average, Count, EngineError, events, parquet, sliding, stream_metrics
 from ...events import Windowed
 from ...spark.session.settings import of_streams
-from ..job import has_spark, own_session, without_stderr
+from ..job import own_session, require_spark, without_stderr
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
     EngineError
         If Spark is not installed, or if the stream and the batch do not agree.
     """
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'; streams need it")
+    require_spark("; streams need it")
     from ...spark.session.conf_overrides import replaced_conf
 
     console = Console(highlight=False)
