@@ -23,8 +23,8 @@ from ..runtime.stored.table import Table
 from ..stored import StoredPartials
 from .arguments import read_aggregates, value
 from .inputs import open_files
-from .job import note
-from .output import WINDOW, check_out, preview, write_table
+from .job import Destination, note
+from .output import WINDOW, check_out, preview
 from .windows import read_windows
 
 WORDS = "create.json"
@@ -77,11 +77,7 @@ def give(
     found: pa.Table = of.window(*specs).ending(*times).aggregate(*outputs)
     if out is not None:
         check_out(out, (), pa.schema([each for each in found.schema if each.name != WINDOW]), spark=False)
-        write_table(found, out)
-    if shown:
-        Console().print(preview(found.slice(0, shown), len(found)))
-    where = "" if out is None else f", written to {out}"
-    note(f"{len(found):,} windows in {clock.perf_counter() - began:.1f} s{where}")
+    Destination(out, None, shown).take_table(found, began)
 
 
 def runs(path: str) -> None:

@@ -137,10 +137,11 @@ def run(
     [bold]framefold run trips.parquet --time pickup --by zone --window "1 hour" --every "1 minute" --agg n=count[/bold]
     """
     given: dict[str, Any] = locals().copy()  # the arguments, by the names that the job has for them
-    from .job import Job
+    from .job import GRID, Job
 
     with running():
-        Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
+        said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
+        Job(grid={name: said.pop(name) for name in GRID}, **said).start()
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import time as clock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -46,7 +46,7 @@ GRID = ("every", "offset", "timezone", "closed", "empty", "gaps")
 
 @dataclass(frozen=True)
 class Job:
-    """The arguments of ``framefold run``."""
+    """The arguments of ``framefold run``; ``grid`` has those of windows."""
 
     events: list[str]
     time: str
@@ -54,12 +54,7 @@ class Job:
     agg: list[str]
     where: str | None
     by: list[str] | None
-    every: str | None
-    offset: str | None
-    timezone: str | None
-    closed: str | None
-    empty: str | None
-    gaps: str | None
+    grid: Mapping[str, str | None]
     until: str | None
     null_time: str
     out: str | None
@@ -133,11 +128,11 @@ class Job:
         plan = of_nothing.explain(**outputs)
         if self.out:
             columns = pa.schema([each for each in of_nothing.aggregate(**outputs).schema if each.name != WINDOW])
-            check_out(self.out, tuple(paths), columns, spark=spark, kind=self._out_kind)
+            check_out(self.out, paths, columns, spark=spark, kind=self._out_kind)
         return keys, outputs, plan
 
     def _query(self, data: Any, keys: list[str]) -> Windowed[Any]:
-        spec = read_windows(self.window, {name: getattr(self, name) for name in GRID})
+        spec = read_windows(self.window, self.grid)
         of = events(data, self.time, keys, until=self.until, null_time=cast(Any, self.null_time))
         if self.where is not None:
             of = of.where(expr(self.where))
