@@ -6,7 +6,6 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -251,7 +250,7 @@ def outputs_over(
         own = {name: output}
         if not all(output.windows_of_parts()):
             own = {
-                f"{name}_{word}": output.with_windows(partial(or_else, each))
+                f"{name}_{word}": output.with_windows(lambda own, each=each: own or (each,))
                 for word, each in zip(lookback.suffixes, windows, strict=False)
             }
         for new in own:
@@ -259,8 +258,3 @@ def outputs_over(
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
-
-
-def or_else(windows: Spec, own: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Windows of their own, or others where there are none."""
-    return own or (windows,)

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import time as clock
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -325,6 +325,20 @@ def own_session(app: str, master: str | None, *, progress: bool = False) -> Iter
     finally:
         if there is None:
             spark.stop()
+
+
+@contextmanager
+def stream_session(app: str, master: str | None, partitions: int | None = None) -> Iterator[SparkSession]:
+    """A session that is set as streams need it, with some partitions of states; None: with as many as it has."""
+    from ..spark.session.conf_overrides import replaced_conf
+    from ..spark.session.settings import PARTITIONS, of_streams
+
+    with ExitStack() as stack:
+        with without_stderr():  # Spark's workers of streams greet there
+            spark = stack.enter_context(own_session(app, master))
+        partitions = partitions or int(spark.conf.get(PARTITIONS) or 1)
+        stack.enter_context(replaced_conf(spark, of_streams(partitions)))
+        yield spark
 
 
 @contextmanager
