@@ -483,16 +483,16 @@ class StoredPartials:
         return trusting(plan)
 
     def _layout(self, events: pa.Schema, commit: Commit) -> Layout:
-        return Layout.of(
-            events,
-            time=self.time,
-            by=self.by,
-            ties=self.ties,
-            frame=self.frame,
-            outputs=self.outputs,
-            null_time=self.null_time,
-            since=commit.since,
-        )
+        return Layout.of(self._plan(events, self.frame, self.outputs), events, self.frame, commit.since)
+
+    def _plan(
+        self, events: pa.Schema, window: Spec | Sequence[Spec], outputs: Mapping[str, Operation], *, steps: bool = False
+    ) -> Plan:
+        """Outputs over windows, bound to the schema of events; with ``steps`` those of a lookback, beside these."""
+        return bind(
+            events, time=self.time, by=self.by, ties=self.ties, null_time=self.null_time,
+            window=window, outputs=outputs, beside=() if steps else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -584,16 +584,7 @@ class StoredWindows:
         outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
         if self.lookback is not None:
             outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
-        plan = bind(
-            layout.events_schema,
-            time=of.time,
-            by=of.by,
-            window=self.windows,
-            outputs=outputs,
-            ties=of.ties,
-            null_time=of.null_time,
-            beside=None if self.lookback is None else (),
-        )
+        plan = of._plan(layout.events_schema, self.windows, outputs, steps=self.lookback is not None)
         found = self.known[names] = (commit, layout, of._trusted(plan))
         return found
 

@@ -58,23 +58,19 @@ def append(path: str, events: list[str], run: str, format: str | None) -> None:
 
 
 def give(
-    path: str,
+    of: StoredPartials,
     windows: Sequence[str],
     every: str | None,
-    after: str | None,
-    until: str | None,
+    times: Sequence[str | None],
     outputs: Sequence[str],
     out: str | None,
     shown: int,
-    trust: bool,
-    run: str | None = None,
 ) -> None:
-    """Write and show windows, of a run or all."""
-    began, stored = clock.perf_counter(), opened(path, trust)
+    """Write and show windows, of those that end between two times if these are given."""
+    began = clock.perf_counter()
     specs = [read_windows(each, {"every": every}) for each in windows]
-    of = stored if run is None else stored.changed(run=run)
-    times = (None if each is None else value(each) for each in (after, until))
-    found: pa.Table = of.window(*specs).ending(*times).aggregate(*outputs)
+    ends = (None if each is None else value(each) for each in times)
+    found: pa.Table = of.window(*specs).ending(*ends).aggregate(*outputs)
     if out is not None:
         check_out(out, (), pa.schema([each for each in found.schema if each.name != WINDOW]), spark=False)
     Destination(out, None, shown).take_table(found, began)

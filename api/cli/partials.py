@@ -78,9 +78,9 @@ def window(
     trust: Trust = False,
 ) -> None:
     """Give windows over all that is kept."""
-    from .at_rest import give
+    from .at_rest import give, opened
 
-    give(path, window, every, after, until, output or [], out, preview, trust)
+    give(opened(path, trust), window, every, (after, until), output or [], out, preview)
 
 
 @app.command(cls=Running)
@@ -97,9 +97,9 @@ def changed(
     trust: Trust = False,
 ) -> None:
     """Give the windows that a run has changed."""
-    from .at_rest import give
+    from .at_rest import give, opened
 
-    give(path, window, every, after, until, output or [], out, preview, trust, run)
+    give(opened(path, trust).changed(run=run), window, every, (after, until), output or [], out, preview)
 
 
 @app.command(cls=Running)
