@@ -214,12 +214,12 @@ class Destination:
     preview: int
     noun: str = "window"
 
-    def take_table(self, result: pa.Table, began: float) -> None:
+    def take_table(self, result: pa.Table, began: float, engine: str = "the local engine") -> None:
         if self.kind:
             write_stdout(result, self.kind)
         elif self.out:
             write_table(result, self.out)
-        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
+        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, engine)
 
     def take_dataframe(self, result: DataFrame, began: float) -> None:
         from pyspark.sql import Observation, functions
@@ -229,9 +229,7 @@ class Destination:
         spark = result.sparkSession
         engine = f"Spark ({spark.conf.get('spark.master')})"
         if self.kind:
-            table = result.toArrow()
-            write_stdout(table, self.kind)
-            self._report(table, len(table), clock.perf_counter() - began, engine)
+            self.take_table(result.toArrow(), began, engine)
             return
         total = COMPUTED.get(result)
         if total is None and self.preview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -175,22 +176,17 @@ def is_literal(node: Any) -> bool:
     """Whether a part is a constant, or an array of constants."""
     if kind(node) in ("Array", "Tuple"):
         return all(map(is_literal, node.expressions))
-    return kind(node.this if kind(node) == "Neg" else node) in ("Literal", "Boolean")
+    return kind(node) == "Boolean" or node.is_string or node.is_number
 
 
 def literal(node: Any) -> Any:
     """A constant as Python has it."""
     if kind(node) in ("Array", "Tuple"):
         return [literal(each) for each in node.expressions]
-    if kind(node) == "Neg":
-        return -literal(node.this)
-    if kind(node) == "Boolean":
-        return bool(node.this)
-    if kind(node) != "Literal":
+    if not is_literal(node):
         raise refused(node, "a literal")
-    if node.is_string:
-        return node.this
-    return float(node.this) if set(node.this) & set(".eE") else int(node.this)
+    value = node.to_py()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def unknown_call(node: Any) -> QueryError:

@@ -48,11 +48,10 @@ def replaced(node: Any, by: Callable[[Any], Any]) -> Any:
 
 def conjuncts(node: Any) -> Sequence[Any]:
     """The conditions that "and" joins to one."""
-    while kind(node) == "Paren":
-        node = node.this
-    return (
-        [part for each in (node.this, node.expression) for part in conjuncts(each)] if kind(node) == "And" else [node]
-    )
+    node = node.unnest()
+    if kind(node) != "And":
+        return [node]
+    return [*conjuncts(node.this), *conjuncts(node.expression)]
 
 
 def parsed(query: str) -> Any:
