@@ -105,7 +105,7 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
     if name == "count" and kind(first) == "Star":
         return ops.Count()
     if name in JOINED:
-        if len(arguments) == 2 and not getattr(arguments[1], "is_string", False):
+        if len(arguments) == 2 and not arguments[1].is_string:
             raise refused(node, "a delimiter that is a literal")
         delimiter = arguments[1].this if len(arguments) == 2 else ","
         return _made(node, partial(ops.Concat, delimiter=delimiter), arguments[:1])
@@ -132,12 +132,7 @@ def refused(node: Any, expected: str) -> QueryError:
 
 def _arguments(node: Any) -> list[Any]:
     """The arguments of a call, without flags of sqlglot's."""
-    found: list[Any] = []
-    for name in node.arg_types:
-        value = node.args.get(name)
-        if not (kind(node) == "Anonymous" and name == "this"):
-            found += value if isinstance(value, list) else [value]
-    return [each for each in found if hasattr(each, "sql")]
+    return [each for each in node.iter_expressions() if each.arg_key != "this" or kind(node) != "Anonymous"]
 
 
 def _within_group(node: Any, time: Any) -> Operation:
