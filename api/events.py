@@ -289,7 +289,7 @@ class Windowed(Described, Generic[Result]):
         labels = tables[0].rows() if tables else None
         own = [] if self.lookback and self.lookback.every else self.events.engine.schema([]).names
         beside = own if labels is None else labels.column_names
-        engine, query = self._bound(outputs, beside=beside)
+        engine, query = bound(self.events, self.windows, outputs, self.lookback, beside=beside)
         return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
@@ -311,7 +311,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._query(outputs) if outputs else self._bound(outputs, explained=True)
+        engine, query = self._query(outputs) if outputs else bound(self.events, self.windows, {}, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -445,13 +445,9 @@ class Windowed(Described, Generic[Result]):
 
     def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
         """The query of :meth:`aggregate` bound to its events, and the engine of these."""
-        return self._bound(outputs) if self.lookback is None else self._bound_beside(outputs)[:2]
-
-    def _bound(
-        self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
-    ) -> tuple[Engine, Plan]:
-        """The query bound to its events, and the engine of these; see :func:`~framefold.query.bound`."""
-        return bound(self.events, self.windows, outputs, self.lookback, explained=explained, beside=beside)
+        if self.lookback is not None:
+            return self._bound_beside(outputs)[:2]
+        return bound(self.events, self.windows, outputs)
 
 
 def with_options(events: Events[Result], choices: Choices) -> Events[Result]:

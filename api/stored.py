@@ -212,13 +212,7 @@ class StoredPartials:
         commit, layout = self._there()
         engine = self._engine(events)
         self._fitting(engine, commit)
-        if isinstance(engine, LocalEngine):
-            part = self._partials(engine, layout)
-        else:
-            from .spark.stored.engine import all_partials
-
-            part = all_partials(cast(Any, engine), layout)
-        return delete(self.table, layout, part, named_run(run))
+        return delete(self.table, layout, self._partials(engine, layout), named_run(run))
 
     def forget(self, keys: Any) -> list[str]:
         """Remove keys, from all files: from now on there are no partials of theirs.
@@ -444,8 +438,12 @@ class StoredPartials:
         check_fits(commit, layout)
         return layout
 
-    def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
-        """The merged partials of events."""
+    def _partials(self, engine: Engine, layout: Layout) -> Partials:
+        """The merged partials of events, in this process."""
+        if not isinstance(engine, LocalEngine):
+            from .spark.stored.engine import all_partials
+
+            return all_partials(cast(Any, engine), layout)
         plan = trusting(layout.plan)
         found, nulls, count = partials_of(engine.source, plan)
         warn_of_nulls(plan, nulls, count)
