@@ -244,15 +244,15 @@ def outputs_over(
     def by_size(own: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(each if isinstance(each, Spec) else of_size[suffix(each)] for each in own)
 
+    def over(output: Operation, windows: Spec) -> Operation:
+        return output.with_windows(lambda own: own or (windows,))
+
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
         output = output.with_windows(by_size)
         own = {name: output}
         if not all(output.windows_of_parts()):
-            own = {
-                f"{name}_{word}": output.with_windows(lambda own, each=each: own or (each,))
-                for word, each in zip(lookback.suffixes, windows, strict=False)
-            }
+            own = {f"{name}_{word}": over(output, each) for word, each in zip(lookback.suffixes, windows, strict=False)}
         for new in own:
             if new in found:
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
