@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
@@ -123,13 +124,13 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"there are {listed}" + (", ..." if len(names) > 12 else "")
 
 
-def needed(who: str, package: str | None, extra: str) -> str:
-    """The sentence about a package of an extra that is not installed.
-
-    >>> needed("plot() needs", "altair", "plot")
-    "plot() needs altair; expected it installed: pip install 'framefold[plot]'"
-    """
-    return f"{who} {package}; expected it installed: pip install 'framefold[{extra}]'"
+@contextmanager
+def needing(who: str, extra: str) -> Iterator[None]:
+    """An EngineError where a package that the body imports, and that an extra brings, is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise EngineError(f"{who} {error.name}; expected it installed: pip install 'framefold[{extra}]'") from error
 
 
 def shown(value: Any) -> str:

@@ -60,27 +60,34 @@ def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
     if not loops.compiled:
         warn_of_numpy()
-    pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
-    if (pyspark is not None and isinstance(data, pyspark.DataFrame)) or isinstance(data, SparkFiles):
-        from .spark.session.versions import check_pyspark
+    if not isinstance(data, SparkFiles) and not is_dataframe(data):
+        if isinstance(data, Files):
+            data = FileSource(data)
+        return LocalEngine(data if isinstance(data, Source) else Source(data))
+    from .spark.session.versions import check_pyspark
 
-        check_pyspark()
-    if pyspark is not None and isinstance(data, pyspark.DataFrame):
-        if data.isStreaming:
-            from .spark.streams.engine import StreamEngine
-
-            return StreamEngine(data)
-        from .spark.files.scanned_dataframe import ScannedDataFrameEngine
-
-        return ScannedDataFrameEngine(data)
+    check_pyspark()
     if isinstance(data, SparkFiles):
         from .spark.files.file_engine import FileEngine
         from .spark.files.scan import Scan
 
         return FileEngine(Scan(data.spark, data.files))
-    if isinstance(data, Source):
-        return LocalEngine(data)
-    return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
+    from .spark.files.scanned_dataframe import ScannedDataFrameEngine
+
+    return stream_engine(data) if data.isStreaming else ScannedDataFrameEngine(data)
+
+
+def stream_engine(df: Any) -> Engine:
+    """The engine for a streaming DataFrame."""
+    from .spark.streams.engine import StreamEngine
+
+    return StreamEngine(df)
+
+
+def is_dataframe(data: Any) -> bool:
+    """Whether data are a DataFrame of Spark, which cannot come from a module that was never imported."""
+    pyspark = sys.modules.get("pyspark.sql")
+    return pyspark is not None and isinstance(data, pyspark.DataFrame)
 
 
 def computed(engine: Engine, outputs: Mapping[str, Any]) -> tuple[Engine, Mapping[str, Any]]:
@@ -94,38 +101,26 @@ def computed(engine: Engine, outputs: Mapping[str, Any]) -> tuple[Engine, Mappin
 
 def in_arrow(data: Any, names: Sequence[str]) -> Any:
     """Some columns of a Spark DataFrame, or fields of its structs, collected; any other data as it is."""
-    if (engine := spark_engine(data)) is None:
+    if not is_dataframe(data):
         return data
     from .spark.convert.types import collected
+    from .spark.engine.engine import DataFrameEngine
 
-    return collected(engine.with_fields(names).df, names)
+    return collected(DataFrameEngine(data).with_fields(names).df, names)
 
 
 def labels_in(data: Any, names: Sequence[str]) -> Labels:
     """Labels of any kind: some columns are needed, and the others of a Spark DataFrame collected if they can be."""
-    if (engine := spark_engine(data)) is None:
+    if not is_dataframe(data):
         source = Source(data)
         return Labels(source, tuple(source.schema.names))
-    if engine.df.isStreaming:
+    if data.isStreaming:
         raise QueryError(
             "the other table is a stream, which has no last row; expected a DataFrame of a batch, or Arrow"
         )
-    from .spark.convert.types import collected
-
-    schema = engine.schema([])
+    schema = engine_for(data).schema([])
     others = [field.name for field in schema if not any_in(field.type, pa.types.is_null)]  # as which odd types are
-    table = collected(engine.with_fields(names).df, list(dict.fromkeys([*others, *names])))
-    return Labels(Source(table), tuple(schema.names))
-
-
-def spark_engine(data: Any) -> Any:
-    """The engine of a Spark DataFrame; None for other data."""
-    pyspark = sys.modules.get("pyspark.sql")
-    if pyspark is None or not isinstance(data, pyspark.DataFrame):
-        return None
-    from .spark.engine.engine import DataFrameEngine
-
-    return DataFrameEngine(data)
+    return Labels(Source(in_arrow(data, list(dict.fromkeys([*others, *names])))), tuple(schema.names))
 
 
 @dataclass(frozen=True)
@@ -164,8 +159,4 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
     from .spark.input.union import union
 
     df = union(spark, roles)
-    if df.isStreaming:
-        from .spark.streams.engine import StreamEngine
-
-        return StreamEngine(df)
-    return DataFrameEngine(df)
+    return stream_engine(df) if df.isStreaming else DataFrameEngine(df)

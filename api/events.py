@@ -16,12 +16,11 @@ from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine
-from .lookbacks import Lookback, alone
+from .lookbacks import Lookback, told_apart
 from .notebook import Described, of_events, picture_of
 from .query import EventColumns, Result, bound, require_names, results, windows_in
 from .relations import Relation, lasting, windowed
 from .runtime.explain import Explanation
-from .runtime.plan.bind import A_WINDOW
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
@@ -69,25 +68,16 @@ class Events(Described, EventColumns, Generic[Result]):
 
     def window(self, *windows: Spec | Lookback) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
-        if any(isinstance(window, Lookback) for window in windows):
-            return self._looking_back(alone(windows))
-        for window in windows:
-            if not isinstance(window, Spec):
-                raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
-        specs = tuple(window for window in windows if isinstance(window, Spec))
+        specs, lookback = told_apart(windows)
+        if lookback is not None:
+            if lookback.every is None and is_stream(self):
+                raise QueryError(
+                    f"the lookback is for {lookback.of}, and the events are a stream, whose windows are given as they "
+                    "close; expected steps at which they end, such as ff.lookback('1 hour', every='1 minute')"
+                )
+            specs = lookback.windows(self.by)
         self.check_durations([each for each in specs if each.of_durations])
-        return Windowed(self, specs)
-
-    def _looking_back(self, lookback: Lookback) -> Windowed[Result]:
-        if lookback.every is None and is_stream(self):
-            of = "for each event" if lookback.at is None else "for the rows of at="
-            raise QueryError(
-                f"the lookback is {of}, and the events are a stream, whose windows are given as they close; expected "
-                "steps at which they end, such as ff.lookback('1 hour', every='1 minute')"
-            )
-        windows = lookback.windows(self.by)
-        self.check_durations([each for each in windows if each.of_durations])
-        return Windowed(self, windows, lookback)
+        return Windowed(self, specs, lookback)
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
@@ -299,7 +289,7 @@ class Windowed(Described, Generic[Result]):
         labels = tables[0].rows() if tables else None
         own = [] if self.lookback and self.lookback.every else self.events.engine.schema([]).names
         beside = own if labels is None else labels.column_names
-        engine, query = self._bound(outputs, beside=beside)
+        engine, query = bound(self.events, self.windows, outputs, self.lookback, beside=beside)
         return engine, query, own if labels is None else labels
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
@@ -321,7 +311,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._query(outputs) if outputs else self._bound(outputs, explained=True)
+        engine, query = self._query(outputs) if outputs else bound(self.events, self.windows, {}, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -455,13 +445,9 @@ class Windowed(Described, Generic[Result]):
 
     def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
         """The query of :meth:`aggregate` bound to its events, and the engine of these."""
-        return self._bound(outputs) if self.lookback is None else self._bound_beside(outputs)[:2]
-
-    def _bound(
-        self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
-    ) -> tuple[Engine, Plan]:
-        """The query bound to its events, and the engine of these; see :func:`~framefold.query.bound`."""
-        return bound(self.events, self.windows, outputs, self.lookback, explained=explained, beside=beside)
+        if self.lookback is not None:
+            return self._bound_beside(outputs)[:2]
+        return bound(self.events, self.windows, outputs)
 
 
 def with_options(events: Events[Result], choices: Choices) -> Events[Result]:

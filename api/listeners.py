@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .aggregators.errors import EngineError, QueryError, needed
+from .aggregators.errors import QueryError, needing
 from .stream_figures import DURATIONS, FIGURES, Figure, Instruments, Queries
 
 if TYPE_CHECKING:
@@ -48,10 +49,8 @@ def prometheus_listener(registry: CollectorRegistry | None = None) -> StreamingQ
     >>> start_http_server(9108)  # doctest: +SKIP
     >>> spark.streams.addListener(ff.prometheus_listener())  # doctest: +SKIP
     """
-    try:
+    with needing("prometheus_listener needs", "observe"):
         import prometheus_client as client
-    except ImportError as missing:
-        raise EngineError(needed("prometheus_listener needs", missing.name, "observe")) from None
     if registry is not None and not isinstance(registry, client.CollectorRegistry):
         raise QueryError(f"registry is {registry!r}; expected a prometheus_client.CollectorRegistry, or None")
     listening = telling("prometheus_listener")
@@ -85,10 +84,8 @@ def opentelemetry_listener(meter: Meter | None = None) -> StreamingQueryListener
     >>> import framefold as ff
     >>> spark.streams.addListener(ff.opentelemetry_listener())  # doctest: +SKIP
     """
-    try:
+    with needing("opentelemetry_listener needs", "observe"):
         from opentelemetry import metrics
-    except ImportError as missing:
-        raise EngineError(needed("opentelemetry_listener needs", missing.name, "observe")) from None
     if meter is not None and not isinstance(meter, metrics.Meter):
         raise QueryError(f"meter is {meter!r}; expected an opentelemetry.metrics.Meter, or None")
     listening = telling("opentelemetry_listener")
@@ -97,10 +94,8 @@ def opentelemetry_listener(meter: Meter | None = None) -> StreamingQueryListener
 
 def telling(function: str) -> Callable[[Instruments], StreamingQueryListener]:
     """The class of listeners of Spark's that tell a monitoring system; of a function that says what it lacks."""
-    try:
+    with needing(f"{function} needs", "spark"):
         from pyspark.sql.streaming.listener import StreamingQueryListener
-    except ImportError as missing:
-        raise EngineError(needed(f"{function} needs", missing.name, "spark")) from None
 
     class Listener(StreamingQueryListener):
         """What Spark calls."""
@@ -129,13 +124,11 @@ class Prometheus:
     def __init__(self, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter, Gauge, Histogram
 
-        self.metrics: dict[Figure, Any] = {}
+        kinds: dict[str, Any] = {"counter": Counter, "gauge": Gauge, "histogram": partial(Histogram, buckets=DURATIONS)}
+        self.metrics = {}
         for figure in FIGURES:
             said = (f"framefold_stream_{figure.prometheus}", figure.words, ["query"])
-            if figure.kind == "histogram":
-                self.metrics[figure] = Histogram(*said, registry=registry, buckets=DURATIONS)
-            else:
-                self.metrics[figure] = (Counter if figure.kind == "counter" else Gauge)(*said, registry=registry)
+            self.metrics[figure] = kinds[figure.kind](*said, registry=registry)
 
     def take(self, figure: Figure, query: str, value: float) -> None:
         getattr(self.metrics[figure].labels(query), TAKE[figure.kind])(value)

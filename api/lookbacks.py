@@ -6,20 +6,20 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .aggregators.contract.operation import Operation
-from .aggregators.durations import Length, positive, unit_named, written
-from .aggregators.errors import ColumnError, QueryError, nearest
+from .aggregators.durations import MICROSECONDS, Length, positive, unit_named, written
+from .aggregators.errors import ColumnError, QueryError, nearest, shown
 from .aggregators.states.arrays import Ints
 from .engines import Labels, labels_in
 from .runtime.columns.plain import plain, plain_type
 from .runtime.columns.sorting import differs
 from .runtime.columns.ticks import Duration, TimeColumn
 from .runtime.local import LocalEngine
+from .runtime.plan.bind import A_WINDOW
 from .runtime.plan.window_inputs import own_name
 from .runtime.windows.around import around
 from .runtime.windows.calendar import months, reach_of
@@ -56,6 +56,11 @@ class Lookback:
         where = "each event" if self.at is None else "each row of another table"
         where = where if self.every is None else f"every {self.every}"
         return f"{', '.join(map(str, self.sizes))} up to {where}"
+
+    @property
+    def of(self) -> str:
+        """What has each its windows, if there are no steps, in words."""
+        return "each event" if self.at is None else "the rows of at="
 
     @property
     def suffixes(self) -> list[str]:
@@ -170,11 +175,16 @@ def lookback(
     return found
 
 
-def alone(windows: Sequence[Spec | Lookback]) -> Lookback:
-    """The lookback among windows; QueryError where there are others."""
-    if len(windows) != 1 or not isinstance(windows[0], Lookback):
+def told_apart(windows: Sequence[Spec | Lookback]) -> tuple[tuple[Spec, ...], Lookback | None]:
+    """Windows, or a lookback instead; QueryError where it is not alone, or something is neither."""
+    lookback = next((each for each in windows if isinstance(each, Lookback)), None)
+    if lookback is not None and len(windows) > 1:
         raise QueryError("window() is given a lookback and other windows; expected it alone")
-    return windows[0]
+    specs = tuple(each for each in windows if isinstance(each, Spec))
+    for window in windows:
+        if not isinstance(window, (Spec, Lookback)):
+            raise QueryError(f"window is {shown(window)}; expected {A_WINDOW}")
+    return specs, lookback
 
 
 def check_size(size: Any) -> None:
@@ -201,10 +211,8 @@ def suffix(size: Duration) -> str:
         return word[1] + UNITS[unit_named(word[2])]
     if length.calendar:
         return f"{length.months}{UNITS['month']}"
-    micros = [86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1]
-    units = list(UNITS.values())[-len(micros) :]
-    ticks, unit = next(each for each in zip(micros, units, strict=True) if length.microseconds % each[0] == 0)
-    return f"{length.microseconds // ticks}{unit}"
+    unit = next(word for word in UNITS if word in MICROSECONDS and length.microseconds % MICROSECONDS[word] == 0)
+    return f"{length.microseconds // MICROSECONDS[unit]}{UNITS[unit]}"
 
 
 def before(size: Duration) -> Any:
@@ -236,22 +244,17 @@ def outputs_over(
     def by_size(own: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(each if isinstance(each, Spec) else of_size[suffix(each)] for each in own)
 
+    def over(output: Operation, windows: Spec) -> Operation:
+        return output.with_windows(lambda own: own or (windows,))
+
     found: dict[str, Operation] = {}
     for name, output in outputs.items():
         output = output.with_windows(by_size)
         own = {name: output}
         if not all(output.windows_of_parts()):
-            own = {
-                f"{name}_{word}": output.with_windows(partial(or_else, each))
-                for word, each in zip(lookback.suffixes, windows, strict=False)
-            }
+            own = {f"{name}_{word}": over(output, each) for word, each in zip(lookback.suffixes, windows, strict=False)}
         for new in own:
             if new in found:
                 raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
         found |= own
     return found
-
-
-def or_else(windows: Spec, own: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Windows of their own, or others where there are none."""
-    return own or (windows,)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .aggregators.errors import ColumnError, EngineError, QueryError, nearest, needed, shown
+from .aggregators.errors import ColumnError, QueryError, nearest, needing, shown
 from .aggregators.states.arrays import Ints
 from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
@@ -99,10 +99,8 @@ def plot(
     >>> chart.to_dict()["encoding"]["color"]["field"]
     'driver'
     """
-    try:
+    with needing("plot() needs", "plot"):
         import altair
-    except ImportError as error:
-        raise EngineError(needed("plot() needs", "altair", "plot")) from error
     one_of("kind", kind, tuple(MOST_KEYS))
     if isinstance(result, Described):
         raise QueryError("plot() is given a query; expected its result, that of .aggregate(...)")
@@ -203,9 +201,8 @@ def require_grid(found: Shown, band: Sequence[str] | None) -> None:
 
 def is_number(type: pa.DataType) -> bool:
     """Whether values are shown as numbers, durations as seconds."""
-    kinds = pa.types
-    takes = (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean, kinds.is_duration)
-    return any(takes_it(type) for takes_it in takes)
+    of = pa.types
+    return any(kind(type) for kind in (of.is_integer, of.is_floating, of.is_decimal, of.is_boolean, of.is_duration))
 
 
 def rows_of(engine: Engine, names: Sequence[str]) -> pa.Table:

@@ -17,6 +17,7 @@ from .runtime.columns.field_types import keys_in
 from .runtime.columns.ticks import Duration
 from .runtime.sources.arrow import Source
 from .runtime.sources.files import Files
+from .runtime.windows.spec import one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:
@@ -108,8 +109,7 @@ def events(
         raise QueryError(f"until= is {until!r}; expected the name of a column, or None")
     if not isinstance(ties, (str, list, tuple)):
         raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
-    if null_time not in ("error", "drop"):
-        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
+    one_of("null_time", null_time, ("error", "drop"))
     order = [ties] if isinstance(ties, str) else list(ties)
     engine, of = engine_for(data), column_name(time, "time=")
     if isinstance(of, ColumnExpression):

@@ -16,7 +16,7 @@ from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
 from .engines import Engine, engine_for, in_arrow
-from .lookbacks import Lookback, alone, outputs_over
+from .lookbacks import Lookback, outputs_over, told_apart
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
@@ -99,7 +99,9 @@ def partials(
     named, computed = outputs_of(outputs)
     table = table_at(path, format)
     found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
-    found.check()
+    commit = table.commits.latest()
+    if commit.filled:
+        check_fits(commit, found._layout(commit.schema("schema"), commit))
     return found
 
 
@@ -118,12 +120,6 @@ class StoredPartials:
     computed: dict[str, Any]
     spark: Any = None
     changed_by: tuple[str, ...] | None = None
-
-    def check(self) -> None:
-        """EngineError where other partials are there."""
-        commit = self.table.commits.latest()
-        if commit.filled:
-            check_fits(commit, self._layout(commit.schema("schema"), commit))
 
     def append(self, events: Any, *, run: str) -> Run:
         """Add events, all or none; nothing where a run of this name is in.
@@ -166,11 +162,8 @@ class StoredPartials:
         self._fitting(self._engine(stream), self.table.commits.latest())
         from .spark.streams.at_rest import append_stream
 
-        def append(batch: Any, run: str) -> None:
-            here.append(batch, run=run)
-
         here = replace(self, spark=None)
-        return append_stream(stream, append, checkpoint, trigger)
+        return append_stream(stream, lambda batch, run: here.append(batch, run=run), checkpoint, trigger)
 
     def refresh(self, events: Any, *, since: Instant, until: Instant, run: str | None = None) -> Run:
         """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
@@ -219,13 +212,7 @@ class StoredPartials:
         commit, layout = self._there()
         engine = self._engine(events)
         self._fitting(engine, commit)
-        if isinstance(engine, LocalEngine):
-            part = self._partials(engine, layout)
-        else:
-            from .spark.stored.engine import all_partials
-
-            part = all_partials(cast(Any, engine), layout)
-        return delete(self.table, layout, part, named_run(run))
+        return delete(self.table, layout, self._partials(engine, layout), named_run(run))
 
     def forget(self, keys: Any) -> list[str]:
         """Remove keys, from all files: from now on there are no partials of theirs.
@@ -250,7 +237,7 @@ class StoredPartials:
         >>> hours.window(ff.tumbling(60)).aggregate()["user"].to_pylist()
         ['bob']
         """
-        _, layout = self._there()
+        layout = self._there()[1]
         return forget(self.table, layout, keys_in(keys, layout))
 
     def compact(self) -> None:
@@ -259,8 +246,7 @@ class StoredPartials:
         Which run has brought what is not known of them any more: ``changed`` refuses such runs. The files that were
         there before stay until :meth:`vacuum`.
         """
-        table, (_, layout) = self.table, self._there()
-        compact(table, layout)
+        compact(self.table, self._there()[1])
 
     def coarsen(self, frame: Duration | Spec, *, older: Duration) -> None:
         """Make longer frames of those that end some time before the last one, or before now where that is yet to come.
@@ -309,8 +295,7 @@ class StoredPartials:
 
         Windows that reach further back are no longer given. Files stay until :meth:`vacuum`.
         """
-        _, layout = self._there()
-        expire(self.table, layout, older)
+        expire(self.table, self._there()[1], older)
 
     def add_output(self, events: Any = None, **outputs: Operation) -> StoredPartials:
         """The same with more outputs, from the end of the last frame on; :meth:`refresh` brings them to earlier ones.
@@ -333,12 +318,10 @@ class StoredPartials:
         [3]
         """
         commit, _ = self._there()
-        if not outputs or (there := [name for name in outputs if name in self.outputs]):
-            raise QueryError(
-                f"add_output() is given {there[0]!r}, which is there; expected other names"
-                if outputs
-                else "no outputs are given; expected at least one, such as p90=ff.Quantile('amount', 0.9)"
-            )
+        if not outputs:
+            raise QueryError("no outputs are given; expected at least one, such as p90=ff.Quantile('amount', 0.9)")
+        if there := [name for name in outputs if name in self.outputs]:
+            raise QueryError(f"add_output() is given {there[0]!r}, which is there; expected other names")
         named, computed = outputs_of(outputs)
         more = replace(self, outputs=self.outputs | named, computed=self.computed | computed)
         schema = commit.schema("schema")
@@ -375,21 +358,17 @@ class StoredPartials:
         >>> hours.window(ff.lookback(60, 120, every=60)).ending(after=60).aggregate().to_pydict()
         {'at': [120, 180, 240], 'n_60': [1, 1, 0], 'n_120': [2, 2, 1]}
         """
-        if any(isinstance(window, Lookback) for window in windows):
-            lookback = alone(windows)
+        specs, lookback = told_apart(windows)
+        if lookback is not None:
             if lookback.every is None:
-                of = "each event" if lookback.at is None else "the rows of at="
                 raise QueryError(
-                    f"the lookback is for {of}, at times within stored frames; expected steps at bounds of frames, "
-                    "such as ff.lookback('7 days', every='1 day'), or the events themselves: ff.events(...)"
+                    f"the lookback is for {lookback.of}, at times within stored frames; expected steps at bounds of "
+                    "frames, such as ff.lookback('7 days', every='1 day'), or the events themselves: ff.events(...)"
                 )
-            return StoredWindows(self, lookback.windows(self.by), lookback)
-        for window in windows:
-            if not isinstance(window, Spec):
-                raise QueryError(f"window is {shown(window)}; expected {A_WINDOW}")
-        if not windows:
+            specs = lookback.windows(self.by)
+        if not specs:
             raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
-        return StoredWindows(self, cast("tuple[Spec, ...]", windows))
+        return StoredWindows(self, specs, lookback)
 
     def changed(self, *, run: str | None = None, since: datetime.datetime | str | None = None) -> StoredPartials:
         """The same, of which windows are given only where a run, or those written since some time, changed any frame.
@@ -459,8 +438,12 @@ class StoredPartials:
         check_fits(commit, layout)
         return layout
 
-    def _partials(self, engine: LocalEngine, layout: Layout) -> Partials:
-        """The merged partials of events."""
+    def _partials(self, engine: Engine, layout: Layout) -> Partials:
+        """The merged partials of events, in this process."""
+        if not isinstance(engine, LocalEngine):
+            from .spark.stored.engine import all_partials
+
+            return all_partials(cast(Any, engine), layout)
         plan = trusting(layout.plan)
         found, nulls, count = partials_of(engine.source, plan)
         warn_of_nulls(plan, nulls, count)
@@ -498,16 +481,16 @@ class StoredPartials:
         return trusting(plan)
 
     def _layout(self, events: pa.Schema, commit: Commit) -> Layout:
-        return Layout.of(
-            events,
-            time=self.time,
-            by=self.by,
-            ties=self.ties,
-            frame=self.frame,
-            outputs=self.outputs,
-            null_time=self.null_time,
-            since=commit.since,
-        )
+        return Layout.of(self._plan(events, self.frame, self.outputs), events, self.frame, commit.since)
+
+    def _plan(
+        self, events: pa.Schema, window: Spec | Sequence[Spec], outputs: Mapping[str, Operation], *, steps: bool = False
+    ) -> Plan:
+        """Outputs over windows, bound to the schema of events; with ``steps`` those of a lookback, beside these."""
+        return bind(
+            events, time=self.time, by=self.by, ties=self.ties, null_time=self.null_time,
+            window=window, outputs=outputs, beside=() if steps else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -588,32 +571,20 @@ class StoredWindows:
 
     def _at_rest(self, names: tuple[str, ...]) -> tuple[Commit, Layout, Plan]:
         """What is stored, how, and the query of some outputs of it."""
-        last, known = self.of.table.commits.latest(), self.known.get(names)
+        of, known = self.of, self.known.get(names)
+        last = of.table.commits.latest()
         if known is not None and known[0] is last:
             return known
-        commit, layout = self.of._there(trusted=False, commit=last)
-        found = self.known[names] = (commit, layout, self._bound(layout, names))
-        return found
-
-    def _bound(self, layout: Layout, names: Sequence[str]) -> Plan:
-        of = self.of
+        commit, layout = of._there(trusted=False, commit=last)
         for name in names:
             if name not in of.outputs:
                 raise QueryError(f"aggregate() is asked for {name!r}; {nearest(name, of.outputs)}")
         outputs = {name: each for name, each in of.outputs.items() if not names or name in names}
         if self.lookback is not None:
             outputs = outputs_over(self.lookback, self.windows, of.by, outputs)
-        plan = bind(
-            layout.events_schema,
-            time=of.time,
-            by=of.by,
-            window=self.windows,
-            outputs=outputs,
-            ties=of.ties,
-            null_time=of.null_time,
-            beside=None if self.lookback is None else (),
-        )
-        return of._trusted(plan)
+        plan = of._plan(layout.events_schema, self.windows, outputs, steps=self.lookback is not None)
+        found = self.known[names] = (commit, layout, of._trusted(plan))
+        return found
 
 
 def table_at(path: Any, format: str | None = None) -> Table:

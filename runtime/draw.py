@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from ..aggregators.errors import EngineError, QueryError, needed, shown
+from ..aggregators.errors import EngineError, QueryError, needing, shown
 from ..aggregators.states.arrays import Ints
 from ..aggregators.sums.sums import Count
 from .columns.key_codes import key_codes
@@ -84,10 +84,8 @@ def picture(
     ties: Sequence[str] = (),
 ) -> Any:
     """The picture of a table of events, the first of them or all; columns are named as for ``ff.events``."""
-    try:
+    with needing("pictures need", "draw"):
         import drawsvg as svg
-    except ImportError as error:
-        raise EngineError(needed("pictures need", "drawsvg", "draw")) from error
     if not len(table):
         raise QueryError("draw() is given 0 events; expected 1 or more")
     title = str(spec)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..contract.operation import Operation
-from ..errors import ColumnError, EngineError, LawError, QueryError, SumOverflowError, nearest, needed
+from ..errors import ColumnError, LawError, QueryError, SumOverflowError, nearest, needing
 from ..states.views import viewless
 from .laws import Law, Laws, Rows
 
@@ -74,10 +74,8 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     """
     if not isinstance(operation, Operation):
         raise QueryError(f"check_laws is given {operation!r}; expected an aggregate operation")
-    try:
-        import hypothesis  # noqa: F401  # an extra
-    except ImportError as error:
-        raise EngineError(needed("check_laws needs", "hypothesis", "laws")) from error
+    with needing("check_laws needs", "laws"):
+        import hypothesis  # noqa: F401
     laws = Laws(operation, _columns(operation, table))
     for law in laws.all():
         _try(laws, law, examples)

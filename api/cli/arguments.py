@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from inspect import Parameter
+from inspect import BoundArguments, Parameter
 from typing import Any, cast
 
 from ..aggregators.contract.operation import Operation
@@ -59,18 +59,9 @@ MASTER = re.compile(
 )
 """The master URLs of Spark, and the addresses of Connect; for others its JVM prints a traceback."""
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "Sequence": values,
-    "bool": truth,
-    "Duration": number,
-    "int": value,
-    "float": value,
-    "str": str,
-    "ColumnLike": str,
-    "Literal": str,
-    "Output": str,
-    "object": value,
-}
+READERS: dict[str, Callable[[str], Any]] = {"Sequence": values, "bool": truth, "Duration": number}
+READERS |= dict.fromkeys(("int", "float"), value) | dict.fromkeys(("str", "ColumnLike", "Literal", "Output"), str)
+READERS |= {"object": value}
 """The parsers of options, by a word in the type of the operation's parameter."""
 
 
@@ -202,23 +193,20 @@ def _operation(text: str, rest: str, names: list[str]) -> Operation:
 
 def _made(kind: type[Operation], columns: list[str], options: dict[str, Any], text: str, word: str) -> Operation:
     """The operation, with its columns and options where its parameters want them."""
-    named, missing, left = dict(options), [], list(columns)
-    placed: list[Any] = []
-    for name, parameter in inspect.signature(kind).parameters.items():
+    bound, missing, left = BoundArguments(inspect.signature(kind), dict(options)), [], list(columns)
+    for name, parameter in bound.signature.parameters.items():
         if parameter.kind is Parameter.VAR_POSITIONAL:
-            placed += left
-            left = []
+            bound.arguments[name], left = tuple(left), []
         elif is_column(parameter) and left:
-            placed.append(left.pop(0))
-        elif parameter.default is Parameter.empty and name not in named:
+            bound.arguments[name] = left.pop(0)
+        elif parameter.default is Parameter.empty and name not in options:
             missing.append(name)
-        elif parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-            placed.append(named.pop(name, parameter.default))
     if left or missing:
         columns_said = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
         found = columns_said if left or not set(missing) & options_of(kind).keys() else f"no {missing[0]}="
         raise QueryError(f"--agg {text!r} gives {word} {found}; expected {usage(kind, word)}")
-    return cast(Any, kind)(*placed, **named)  # type: ignore[no-any-return]
+    bound.apply_defaults()
+    return cast(Any, kind)(*bound.args, **bound.kwargs)  # type: ignore[no-any-return]
 
 
 def usage(kind: type[Operation], word: str) -> str:

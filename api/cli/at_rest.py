@@ -21,10 +21,10 @@ from ..runtime.sources.files import one_line
 from ..runtime.stored.commits import FOLDER
 from ..runtime.stored.table import Table
 from ..stored import StoredPartials
-from .arguments import number, read_aggregates, value
+from .arguments import read_aggregates, value
 from .inputs import open_files
-from .job import note
-from .output import WINDOW, check_out, preview, write_table
+from .job import Destination, note
+from .output import WINDOW, check_out, preview
 from .windows import read_windows
 
 WORDS = "create.json"
@@ -58,46 +58,27 @@ def append(path: str, events: list[str], run: str, format: str | None) -> None:
 
 
 def give(
-    path: str,
+    of: StoredPartials,
     windows: Sequence[str],
     every: str | None,
-    after: str | None,
-    until: str | None,
+    times: Sequence[str | None],
     outputs: Sequence[str],
     out: str | None,
     shown: int,
-    trust: bool,
-    run: str | None = None,
 ) -> None:
-    """Write and show windows, of a run or all."""
-    began, stored = clock.perf_counter(), opened(path, trust)
+    """Write and show windows, of those that end between two times if these are given."""
+    began = clock.perf_counter()
     specs = [read_windows(each, {"every": every}) for each in windows]
-    of = stored if run is None else stored.changed(run=run)
-    times = (None if each is None else value(each) for each in (after, until))
-    found: pa.Table = of.window(*specs).ending(*times).aggregate(*outputs)
+    ends = (None if each is None else value(each) for each in times)
+    found: pa.Table = of.window(*specs).ending(*ends).aggregate(*outputs)
     if out is not None:
         check_out(out, (), pa.schema([each for each in found.schema if each.name != WINDOW]), spark=False)
-        write_table(found, out)
-    if shown:
-        Console().print(preview(found.slice(0, shown), len(found)))
-    where = "" if out is None else f", written to {out}"
-    note(f"{len(found):,} windows in {clock.perf_counter() - began:.1f} s{where}")
+    Destination(out, None, shown).take_table(found, began)
 
 
 def runs(path: str) -> None:
     """Show the runs that are in."""
-    found = opened(path).runs()
-    Console().print(preview(found))
-
-
-def expire(path: str, older: str, trust: bool) -> None:
-    """Take away old frames."""
-    opened(path, trust).expire(number(older))
-
-
-def roll_up(path: str, frame: str, trust: bool) -> None:
-    """Keep longer frames beside the others."""
-    opened(path, trust).roll_up(number(frame))
+    Console().print(preview(opened(path).runs()))
 
 
 def opened(path: str, trust: bool = False) -> StoredPartials:
@@ -124,9 +105,9 @@ def words_of(path: str) -> dict[str, Any]:
         lists = [found["agg"], found["by"]]
         if not all(isinstance(each, str) for each in (found["time"], found["frame"], *lists[0], *lists[1])):
             raise TypeError(found)
+    except QueryError:
+        raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, QueryError):
-            raise
         raise EngineError(f"{place!r} cannot be read: {one_line(error)}; expected what create has written") from error
     return found
 

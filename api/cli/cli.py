@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperOption
 
 from .partials import app as partials
 from .plain import plain_arguments
-from .running import Interrupted, running
+from .running import Interrupted, Running, running
 from .stream import app as stream_states
 
 # Nothing of framefold's: help is there before pyarrow would be.
@@ -54,7 +54,7 @@ def framefold(
         print(context.get_help())
 
 
-class _Run(TyperCommand):
+class _Run(Running):
     """``framefold run``, whose help names the operations that there are."""
 
     def get_help(self, ctx: Any) -> str:
@@ -137,13 +137,13 @@ def run(
     [bold]framefold run trips.parquet --time pickup --by zone --window "1 hour" --every "1 minute" --agg n=count[/bold]
     """
     given: dict[str, Any] = locals().copy()  # the arguments, by the names that the job has for them
-    from .job import Job
+    from .job import GRID, Job
 
-    with running():
-        Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
+    said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
+    Job(grid={name: said.pop(name) for name in GRID}, **said).start()
 
 
-@app.command()
+@app.command(cls=Running)
 def sql(
     query: Annotated[str, typer.Argument(metavar="SELECT", help="A query over windows, as ff.sql has it.")],
     table: Annotated[
@@ -170,12 +170,11 @@ def sql(
     given: dict[str, Any] = locals().copy()
     from .in_sql import run_sql
 
-    with running():
-        said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
-        run_sql(said.pop("query"), said.pop("table"), **said)
+    said = {name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}
+    run_sql(said.pop("query"), said.pop("table"), **said)
 
 
-@app.command()
+@app.command(cls=Running)
 def demo(
     rows: Annotated[int, typer.Option(min=1000, max=100_000_000, help="How many trips to make.")] = 200_000,
     seed: Annotated[int, typer.Option(min=0, help="Other trips for another seed.")] = 7,
@@ -189,16 +188,14 @@ def demo(
     if stream:
         from .live.live import run_live
 
-        with running():
-            run_live(seconds, seed, master=master)
+        run_live(seconds, seed, master=master)
         return
     from .demo import run_demo
 
-    with running():
-        run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
+    run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@app.command(cls=Running, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def submit(
     arguments: Annotated[
         list[str],
@@ -223,8 +220,7 @@ def submit(
     """
     from .submit import submit_job
 
-    with running():
-        return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
+    return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
 
 
 def completed(incomplete: str) -> list[str]:
@@ -260,8 +256,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         given = plain_arguments(run, words[1:]) if words[:1] == ["run"] else None
-        code = app(args=words, prog_name="framefold", standalone_mode=False) if given is None else run(**given)
-        return code if isinstance(code, int) else 0
+        if given is None:
+            code = app(args=words, prog_name="framefold", standalone_mode=False)
+            return code if isinstance(code, int) else 0
+        with running():
+            run(**given)
+        return 0
     except _Usage as error:
         return _say(cast(Any, error).format_message().replace("Value error, ", ""), MISTAKE)
     except (KeyboardInterrupt, typer.Abort):

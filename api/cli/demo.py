@@ -18,7 +18,7 @@ from rich.text import Text
 
 from .. import Average, Count, EngineError, QueryError, events, parquet, sliding
 from ..events import Windowed
-from .job import has_spark, own_session
+from .job import own_session, require_spark
 from .output import preview
 from .replacing import new_file
 from .trips import DAY, ZONES, make_trips
@@ -53,8 +53,8 @@ def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str
     EngineError
         If Spark is not installed, or if the engines do not agree.
     """
-    if engine == "spark" and not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+    if engine == "spark":
+        require_spark()
     if keep is not None and (not Path(keep).parent.is_dir() or (Path(keep).exists() and not Path(keep).is_dir())):
         raise QueryError(f"--keep {keep!r} cannot be made a folder; expected the name of one in a folder that exists")
     console = Console(highlight=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
@@ -13,20 +14,18 @@ from ..aggregators.states.nested import any_in
 
 TITLES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON", "arrow": "Arrow"}
 
+WRITERS = {
+    "parquet": ("pyarrow.parquet", "write_table"),
+    "csv": ("pyarrow.csv", "write_csv"),
+    "arrow": ("pyarrow.feather", "write_feather"),
+}
+"""The functions that write files, and their modules, of which only one is needed."""
+
 
 def writer(kind: str) -> Callable[[pa.Table, Any], None]:
     """What writes a table to a file of a kind other than JSON."""
-    if kind == "parquet":
-        import pyarrow.parquet as parquet
-
-        return parquet.write_table  # type: ignore[no-any-return]
-    if kind == "csv":
-        import pyarrow.csv as csv
-
-        return csv.write_csv  # type: ignore[no-any-return]
-    import pyarrow.feather as feather
-
-    return feather.write_feather  # type: ignore[no-any-return]
+    module, function = WRITERS[kind]
+    return getattr(import_module(module), function)  # type: ignore[no-any-return]
 
 
 def check_columns(out: str, kind: str, columns: pa.Schema, *, spark: bool) -> None:

@@ -6,11 +6,10 @@ import time as clock
 from collections.abc import Sequence
 
 from .. import QueryError, sql
-from ..aggregators.errors import EngineError
 from ..reading import SparkFiles
 from .arguments import check_shared
 from .inputs import STANDARD, Inputs, open_files
-from .job import Destination, default_engine, has_spark, own_session
+from .job import Destination, default_engine, own_session, require_spark
 from .output import BOUNDS, check_out
 from .overlap import check_apart
 
@@ -35,8 +34,8 @@ def run_sql(
     FramefoldError
         If the tables have no result.
     """
-    if engine == "spark" and not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+    if engine == "spark":
+        require_spark()
     kind = (out_format or format) if out == STANDARD else None
     if out == STANDARD and kind is None:
         raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")

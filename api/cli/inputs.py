@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError, QueryError, without_secrets
-from ..aggregators.states.memory import memory as memory
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
 from ..runtime.sources.formats import READERS, Layout, in_microseconds
@@ -31,15 +30,8 @@ if TYPE_CHECKING:
 STANDARD = "-"
 """Standard input as events, standard output as a result."""
 
-EXTENSIONS = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+EXTENSIONS = {".parquet": "parquet", ".csv": "csv"}
+EXTENSIONS |= dict.fromkeys((".json", ".jsonl", ".ndjson"), "json") | dict.fromkeys((".arrow", ".feather"), "arrow")
 """The formats by the extension of a file; ``.gz`` may follow those of text."""
 
 TEXT = ("csv", "json")
@@ -183,10 +175,15 @@ def _inside(path: str) -> list[str] | None:
         inside = [each for each in Path(path).rglob("*") if each.is_file()]
     except OSError as error:
         raise QueryError(f"the folder {path!r} cannot be read: {one_line(error)}") from error
-    shown = [each for each in inside if not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)]
+    return [str(Path(path, name)) for name in shown_in(path, [each.relative_to(path).as_posix() for each in inside])]
+
+
+def shown_in(folder: str, names: Sequence[str]) -> list[str]:
+    """The files in a folder that are not hidden, by their sorted paths in it; QueryError where there are none."""
+    shown = sorted(name for name in names if not any(part.startswith(("_", ".")) for part in name.split("/")))
     if not shown:
-        raise QueryError(f"the folder {path!r} has no files in it")
-    return sorted(map(str, shown))
+        raise QueryError(f"the folder {folder!r} has no files in it")
+    return shown
 
 
 def leads_nowhere(path: str) -> bool:
@@ -195,10 +192,8 @@ def leads_nowhere(path: str) -> bool:
 
 
 def _layout(path: str, kind: str) -> Layout:
-    from pyarrow.fs import LocalFileSystem
-
     try:
-        system, place = opened(path) if is_address(path) else (LocalFileSystem(), path)
+        system, place = opened(path)
         return READERS[kind].layout(system, File(place, size_of(path)))
     except QueryError as error:
         raise QueryError(f"{path!r} cannot be read as {kind}: {one_line(error.__cause__ or error)}") from error
@@ -218,15 +213,17 @@ def is_address(path: str) -> bool:
 
 
 def opened(address: str) -> tuple[FileSystem, str]:
-    """The file system of an address, and the path on it.
+    """The file system of an address or a path, and the path on it.
 
     Raises
     ------
     UnknownFileSystemError
         If pyarrow has no such file system, or cannot reach it.
     """
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileSystem, LocalFileSystem
 
+    if not is_address(address):
+        return LocalFileSystem(), address
     try:
         return FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", address))  # type: ignore[no-any-return]
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -257,10 +254,7 @@ def files_at(address: str) -> list[str]:
     base, mark, query = address.partition("?")
     below = path.rstrip("/") + "/"
     names = [each.path.removeprefix(below) for each in found if each.type == FileType.File]
-    shown = sorted(name for name in names if not any(part.startswith(("_", ".")) for part in name.split("/")))
-    if not shown:
-        raise QueryError(f"the folder {address!r} has no files in it")
-    return [f"{base.rstrip('/')}/{name}{mark}{query}" for name in shown]
+    return [f"{base.rstrip('/')}/{name}{mark}{query}" for name in shown_in(address, names)]
 
 
 def type_at(address: str, system: FileSystem, path: str) -> Any:

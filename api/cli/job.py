@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import time as clock
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,28 +17,18 @@ from rich.markup import escape
 from .. import QueryError, events, expr
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import EngineError, without_secrets
+from ..aggregators.states.memory import memory
 from ..events import Windowed
 from ..reading import SparkFiles
 from ..runtime.explain import Explanation
 from .arguments import MASTER, check_shared, is_cluster, read_aggregates, split
-from .inputs import (
-    STANDARD,
-    Inputs,
-    UnknownFileSystemError,
-    is_address,
-    kind_of,
-    memory,
-    open_files,
-    without_standard_input,
-)
-from .messages import ShownSource
+from .inputs import STANDARD, Inputs, UnknownFileSystemError, is_address, kind_of, open_files, without_standard_input
 from .output import WINDOW, check_new, check_out, preview, write_dataframe, write_stdout, write_table
 from .overlap import check_apart
 from .windows import read_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from rich.progress import Progress
 
 
 SHARE_OF_MEMORY = 4
@@ -54,7 +44,7 @@ GRID = ("every", "offset", "timezone", "closed", "empty", "gaps")
 
 @dataclass(frozen=True)
 class Job:
-    """The arguments of ``framefold run``."""
+    """The arguments of ``framefold run``; ``grid`` has those of windows."""
 
     events: list[str]
     time: str
@@ -62,12 +52,7 @@ class Job:
     agg: list[str]
     where: str | None
     by: list[str] | None
-    every: str | None
-    offset: str | None
-    timezone: str | None
-    closed: str | None
-    empty: str | None
-    gaps: str | None
+    grid: Mapping[str, str | None]
     until: str | None
     null_time: str
     out: str | None
@@ -103,8 +88,8 @@ class Job:
 
     def _check_arguments(self) -> None:
         """What is wrong whatever the events are: an EngineError, or a QueryError."""
-        if self.engine == "spark" and not has_spark():
-            raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+        if self.engine == "spark":
+            require_spark()
         if self.out == STANDARD and self._out_kind is None:
             raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
         if self.out and self.out != STANDARD:
@@ -141,11 +126,11 @@ class Job:
         plan = of_nothing.explain(**outputs)
         if self.out:
             columns = pa.schema([each for each in of_nothing.aggregate(**outputs).schema if each.name != WINDOW])
-            check_out(self.out, tuple(paths), columns, spark=spark, kind=self._out_kind)
+            check_out(self.out, paths, columns, spark=spark, kind=self._out_kind)
         return keys, outputs, plan
 
     def _query(self, data: Any, keys: list[str]) -> Windowed[Any]:
-        spec = read_windows(self.window, {name: getattr(self, name) for name in GRID})
+        spec = read_windows(self.window, self.grid)
         of = events(data, self.time, keys, until=self.until, null_time=cast(Any, self.null_time))
         if self.where is not None:
             of = of.where(expr(self.where))
@@ -201,9 +186,7 @@ class Job:
 
     def _locally(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation]) -> None:
         began = clock.perf_counter()
-        with _progress() as progress:
-            result = self._query(ShownSource(inputs.files, progress), keys).aggregate(**outputs)
-        self._destination.take_table(result, began)
+        self._destination.take_table(self._query(inputs.files, keys).aggregate(**outputs), began)
 
     def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation]) -> None:
         query = self._query(data, keys)
@@ -227,12 +210,12 @@ class Destination:
     preview: int
     noun: str = "window"
 
-    def take_table(self, result: pa.Table, began: float) -> None:
+    def take_table(self, result: pa.Table, began: float, engine: str = "the local engine") -> None:
         if self.kind:
             write_stdout(result, self.kind)
         elif self.out:
             write_table(result, self.out)
-        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
+        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, engine)
 
     def take_dataframe(self, result: DataFrame, began: float) -> None:
         from pyspark.sql import Observation, functions
@@ -242,9 +225,7 @@ class Destination:
         spark = result.sparkSession
         engine = f"Spark ({spark.conf.get('spark.master')})"
         if self.kind:
-            table = result.toArrow()
-            write_stdout(table, self.kind)
-            self._report(table, len(table), clock.perf_counter() - began, engine)
+            self.take_table(result.toArrow(), began, engine)
             return
         total = COMPUTED.get(result)
         if total is None and self.preview:
@@ -272,6 +253,12 @@ def has_spark() -> bool:
     return importlib.util.find_spec("pyspark") is not None
 
 
+def require_spark(instead: str = ", or use --engine local") -> None:
+    """EngineError unless pyspark is installed; it says what may be done instead."""
+    if not has_spark():
+        raise EngineError(f"Spark is not installed: pip install 'framefold[spark]'{instead}")
+
+
 def default_engine() -> str:
     """Spark where it is installed, else the local engine, with a note."""
     if has_spark():
@@ -283,15 +270,6 @@ def default_engine() -> str:
 def note(message: str) -> None:
     """Say something on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(without_secrets(message))}[/dim]")
-
-
-def _progress() -> Progress:
-    from rich.progress import MofNCompleteColumn, Progress
-
-    console = Console(stderr=True)
-    console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextmanager
@@ -332,6 +310,20 @@ def own_session(app: str, master: str | None, *, progress: bool = False) -> Iter
     finally:
         if there is None:
             spark.stop()
+
+
+@contextmanager
+def stream_session(app: str, master: str | None, partitions: int | None = None) -> Iterator[SparkSession]:
+    """A session that is set as streams need it, with some partitions of states; None: with as many as it has."""
+    from ..spark.session.conf_overrides import replaced_conf
+    from ..spark.session.settings import PARTITIONS, of_streams
+
+    with ExitStack() as stack:
+        with without_stderr():  # Spark's workers of streams greet there
+            spark = stack.enter_context(own_session(app, master))
+        partitions = partitions or int(spark.conf.get(PARTITIONS) or 1)
+        stack.enter_context(replaced_conf(spark, of_streams(partitions)))
+        yield spark
 
 
 @contextmanager

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from ..aggregators.contract.operation import Operation
-from ..aggregators.errors import EngineError
 from ..events import Windowed
-from .job import has_spark, note, own_session, without_stderr
+from .job import note, require_spark, stream_session
 from .named_query import NamedQuery
 
 
@@ -41,15 +40,7 @@ def _asked(
     app: str, query: str, master: str | None, partitions: int | None = None
 ) -> Iterator[tuple[Windowed[Any], Mapping[str, Operation]]]:
     """A query of a session that is set as streams need it."""
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'; streams need it")
-    from ..spark.session.conf_overrides import replaced_conf
-    from ..spark.session.settings import PARTITIONS, of_streams
-
+    require_spark("; streams need it")
     named = NamedQuery.of(query)
-    with ExitStack() as stack:
-        with without_stderr():  # Spark's workers of streams greet there
-            spark = stack.enter_context(own_session(app, master))
-        partitions = partitions or int(spark.conf.get(PARTITIONS) or 1)
-        stack.enter_context(replaced_conf(spark, of_streams(partitions)))
+    with stream_session(app, master, partitions) as spark:
         yield named(spark)

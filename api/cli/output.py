@@ -9,7 +9,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,8 +34,8 @@ WINDOW = "window"
 BOUNDS = ("window_start", "window_end")
 
 
-def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: bool, kind: str | None = None) -> str:
-    """The kind of file of an output path.
+def check_out(out: str, inputs: Sequence[str], columns: pa.Schema, *, spark: bool, kind: str | None = None) -> None:
+    """Check that a result can be written to an output path.
 
     Parameters
     ----------
@@ -63,10 +63,9 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
             f"a CSV result has the window in columns {' and '.join(BOUNDS)}, but {clash[0]!r} is taken; rename it"
         )
     check_columns(out, kind, columns, spark=spark)
-    return kind
 
 
-def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
+def _check_path(out: str, inputs: Sequence[str], *, spark: bool) -> str:
     """The kind of file of a path that may be written to."""
     try:
         kind = kind_of(out)

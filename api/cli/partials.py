@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .running import running
+from .running import Running
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -32,7 +32,7 @@ Preview = Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of
 Trust = Annotated[bool, typer.Option("--trust", help="Read states that are pickles: who can write there can run code.")]
 
 
-@app.command()
+@app.command(cls=Running)
 def create(
     path: PathOf,
     time: Annotated[str, typer.Option(metavar="COLUMN", help="The time of each event.")],
@@ -49,11 +49,10 @@ def create(
     """
     from .at_rest import create as of
 
-    with running():
-        of(path, time, frame, agg, by or [], format)
+    of(path, time, frame, agg, by or [], format)
 
 
-@app.command()
+@app.command(cls=Running)
 def append(
     path: PathOf,
     events: Annotated[list[str], typer.Argument(metavar="EVENTS...", help="Files, as for framefold run.")],
@@ -63,11 +62,10 @@ def append(
     """Add events as a run, all or none; nothing where the run is in."""
     from .at_rest import append as of
 
-    with running():
-        of(path, events, run, format)
+    of(path, events, run, format)
 
 
-@app.command()
+@app.command(cls=Running)
 def window(
     path: PathOf,
     window: Windows,
@@ -80,13 +78,12 @@ def window(
     trust: Trust = False,
 ) -> None:
     """Give windows over all that is kept."""
-    from .at_rest import give
+    from .at_rest import give, opened
 
-    with running():
-        give(path, window, every, after, until, output or [], out, preview, trust)
+    give(opened(path, trust), window, every, (after, until), output or [], out, preview)
 
 
-@app.command()
+@app.command(cls=Running)
 def changed(
     path: PathOf,
     window: Windows,
@@ -100,51 +97,48 @@ def changed(
     trust: Trust = False,
 ) -> None:
     """Give the windows that a run has changed."""
-    from .at_rest import give
+    from .at_rest import give, opened
 
-    with running():
-        give(path, window, every, after, until, output or [], out, preview, trust, run)
+    give(opened(path, trust).changed(run=run), window, every, (after, until), output or [], out, preview)
 
 
-@app.command()
+@app.command(cls=Running)
 def runs(path: PathOf) -> None:
     """List the runs that are in."""
     from .at_rest import runs as of
 
-    with running():
-        of(path)
+    of(path)
 
 
-@app.command()
+@app.command(cls=Running)
 def compact(path: PathOf, trust: Trust = False) -> None:
     """Merge the files of each day."""
     from .at_rest import opened
 
-    with running():
-        opened(path, trust).compact()
+    opened(path, trust).compact()
 
 
-@app.command()
+@app.command(cls=Running)
 def rollup(
     path: PathOf,
     frame: Annotated[str, typer.Option(metavar="LENGTH", help="How long they are, such as '30 days'.")],
     trust: Trust = False,
 ) -> None:
     """Keep longer frames beside the others, of which long windows that end at some time are put together."""
-    from .at_rest import roll_up
+    from .arguments import number
+    from .at_rest import opened
 
-    with running():
-        roll_up(path, frame, trust)
+    opened(path, trust).roll_up(number(frame))
 
 
-@app.command()
+@app.command(cls=Running)
 def expire(
     path: PathOf,
     older: Annotated[str, typer.Option(metavar="LENGTH", help="How long before the last frame: '2 years'.")],
     trust: Trust = False,
 ) -> None:
     """Take away the frames that are older than some time."""
-    from .at_rest import expire as of
+    from .arguments import number
+    from .at_rest import opened
 
-    with running():
-        of(path, older, trust)
+    opened(path, trust).expire(number(older))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from typer.core import TyperCommand
 
 
 class Interrupted(Exception):
@@ -23,3 +26,11 @@ def running() -> Iterator[None]:
         for note in getattr(error, "__notes__", ()):
             interrupted.add_note(note)
         raise interrupted from error
+
+
+class Running(TyperCommand):
+    """A command of the command line, once its arguments are known."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with running():
+            return super().invoke(ctx)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .running import running
+from .running import Running
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -30,7 +30,7 @@ Master = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=Running)
 def export(
     query: QueryOf,
     checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="The checkpoint of the query.")],
@@ -43,11 +43,10 @@ def export(
     """
     from .moving import export_state
 
-    with running():
-        export_state(query, checkpoint, into, master)
+    export_state(query, checkpoint, into, master)
 
 
-@app.command("import")
+@app.command("import", cls=Running)
 def import_(
     query: QueryOf,
     exported: Annotated[str, typer.Argument(metavar="EXPORTED", help="What framefold stream export has stored.")],
@@ -72,5 +71,4 @@ def import_(
     """
     from .moving import import_state
 
-    with running():
-        import_state(query, exported, checkpoint, master, skip_incomplete, partitions)
+    import_state(query, exported, checkpoint, master, skip_incomplete, partitions)

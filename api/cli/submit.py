@@ -7,16 +7,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
 
 import typer
 
-from ..aggregators.errors import EngineError, QueryError
-from .job import has_spark
+from ..aggregators.errors import QueryError
+from .job import require_spark
 
 if TYPE_CHECKING:
     from ..spark.submission.command import Command
@@ -76,14 +76,13 @@ def submit_job(
     JavaError
         If there is no Java.
     """
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
+    require_spark("")
     from ..spark.session.java import ensure_java
     from ..spark.submission import archive, command, follow, kubernetes, redaction
 
     given = {"--environment": environment, "--log": log}
     given |= {name: "" for name, asked_for in zip(SWITCHES, (dry_run, manifest), strict=True) if asked_for}
-    asked = command.read(_without_ours(arguments, given, command.words_of))
+    asked = command.read(_without_ours(arguments, given))
     environment, log, dry = given["--environment"], given["--log"], "--dry-run" in given
     check_environment(asked, environment)
     if "--manifest" in given:
@@ -97,12 +96,10 @@ def submit_job(
         if dry:
             print(command.shown(line, variables))
             return 0
-        with _opened(log) if log is not None else nullcontext() as kept:
+        with _opened(log) as kept:
             followed = follow.Log(kept, follow.to_stderr, _note, redaction.hiding(asked))
             code = _followed(asked, line, os.environ | variables, followed)
-    if followed.pod:
-        _bring_back_from_pod(followed, *followed.pod)
-    elif asked.on_cluster and followed.application:
+    if followed.pod or (asked.on_cluster and followed.application):
         _bring_back(followed)
     if code:
         where = f"; its whole log is in {log}" if log else ""
@@ -164,57 +161,51 @@ def _shown(asked: Command) -> Command:
     return shown
 
 
-def _without_ours(arguments: Sequence[str], given: dict[str, str | None], words_of: Callable[[str], int]) -> list[str]:
+def _without_ours(arguments: Sequence[str], given: dict[str, str | None]) -> list[str]:
     """Take the options of this command from among those of spark-submit, before the job."""
+    from ..spark.submission import command
+
     kept: list[str] = []
     at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
-        name, equals, value = arguments[at].partition("=")
-        if name in SWITCHES:
-            given[name] = ""
-            at += 1
-        elif name in OURS:
-            if not equals and at + 1 == len(arguments):
-                raise QueryError(f"{name} has no value; expected a path")
-            given[name] = value if equals else arguments[at + 1]
-            at += 1 if equals else 2
+    for words in command.leading(arguments, {*command.SWITCHES, *SWITCHES}):
+        at += len(words)
+        name, equals, value = words[0].partition("=")
+        if name not in (*SWITCHES, *OURS):
+            kept += words
+        elif name in OURS and not equals and len(words) == 1:
+            raise QueryError(f"{name} has no value; expected a path")
         else:
-            kept += arguments[at : at + words_of(arguments[at])]
-            at += words_of(arguments[at])
+            given[name] = value if equals else words[-1]
     return [*kept, *arguments[at:]]
 
 
-@contextmanager
-def _opened(log: str) -> Iterator[IO[str]]:
+def _opened(log: str | None) -> AbstractContextManager[IO[str] | None]:
     try:
-        file = open(log, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+        return nullcontext() if log is None else open(log, "w", encoding="utf-8", newline="")
     except OSError as error:
         raise QueryError(f"--log {log!r} cannot be written: {error.strerror}") from error
-    with file:
-        yield file
 
 
 def _bring_back(followed: Log) -> None:
-    """What a driver on the cluster wrote, as if it had run here: the end of its stdout and of its log."""
-    from ..spark.submission import follow
+    """What a driver on the cluster wrote, as if it had run here: the end of its stdout and of its log.
 
-    ends = {stream: follow.driver_output(followed, stream) for stream in ("stdout", "stderr")}
-    sys.stdout.write(followed.hide(ends["stdout"] or ""))
-    sys.stdout.flush()
-    follow.to_stderr(followed.hide(follow.without_own_lines(ends["stderr"] or "")))
-    if None in ends.values():
-        _note(f"the driver's log is on the cluster: yarn logs -applicationId {followed.application}")
-
-
-def _bring_back_from_pod(followed: Log, namespace: str, pod: str) -> None:
-    """The same from a pod, whose log has both in one."""
+    The log of a pod has both in one.
+    """
     from ..spark.submission import follow, kubernetes
 
-    if (end := kubernetes.pod_log(namespace, pod)) is not None:
-        sys.stdout.write(followed.hide(follow.without_own_lines(end, mixed=True)))
-        sys.stdout.flush()
+    logged: str | None = ""
+    if followed.pod:
+        written = kubernetes.pod_log(*followed.pod)
+        written = written and follow.without_own_lines(written, mixed=True)
+        place = f"kubectl logs --namespace {' '.join(followed.pod)}"
     else:
-        _note(f"the driver's log is on the cluster: kubectl logs --namespace {namespace} {pod}")
+        written, logged = (follow.driver_output(followed, stream) for stream in ("stdout", "stderr"))
+        place = f"yarn logs -applicationId {followed.application}"
+    sys.stdout.write(followed.hide(written or ""))
+    sys.stdout.flush()
+    follow.to_stderr(followed.hide(follow.without_own_lines(logged or "")))
+    if written is None or logged is None:
+        _note(f"the driver's log is on the cluster: {place}")
 
 
 def _note(message: str) -> None:

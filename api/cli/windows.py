@@ -8,39 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..aggregators.errors import QueryError, nearest
-from ..runtime.windows import (
-    around,
-    by_count,
-    by_delta,
-    by_time,
-    cumulating,
-    landmark,
-    last_rows,
-    policy,
-    session,
-    sliding,
-    snapshot,
-    tumbling,
-)
+from ..runtime import windows as of
 from ..runtime.windows.spec import Spec
-from .arguments import number, read_options, reader_of, split_options, truth, value
+from .arguments import READERS, number, read_options, reader_of, split_options, value
 
 KINDS: dict[str, Callable[..., Spec]] = {
     each.__name__: each
-    for each in (sliding, tumbling, cumulating, landmark, session, last_rows, around, policy, snapshot)
-}
+    for each in (
+        of.sliding, of.tumbling, of.cumulating, of.landmark, of.session,
+        of.last_rows, of.around, of.policy, of.snapshot,
+    )
+}  # fmt: skip
 """The kinds of windows, by the names that they have in Python."""
 
-FIRST = {
-    "sliding": "size",
-    "tumbling": "size",
-    "cumulating": "size",
-    "session": "gap",
-    "last_rows": "n",
-}
+FIRST = {"sliding": "size", "tumbling": "size", "cumulating": "size", "session": "gap", "last_rows": "n"}
 """The parameter that a value without a name is for."""
 
-RULES: dict[str, Callable[..., Any]] = {"count": by_count, "time": by_time, "delta": by_delta}
+RULES: dict[str, Callable[..., Any]] = {"count": of.by_count, "time": of.by_time, "delta": of.by_delta}
 
 
 def pair(text: str) -> Any:
@@ -58,19 +42,10 @@ def rule(text: str) -> Any:
     column, _, delta = rest.strip().rpartition(" ")
     if word not in RULES or not rest.strip() or (word == "delta" and not column):
         raise QueryError(f"a rule is {text!r}; expected 'count N', 'time LENGTH' or 'delta COLUMN N'")
-    return by_delta(column, value(delta)) if word == "delta" else RULES[word](number(rest.strip()))
+    return of.by_delta(column, value(delta)) if word == "delta" else RULES[word](number(rest.strip()))
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "Sequence": pair,
-    "Rule": rule,
-    "Instant": value,
-    "Offset": number,
-    "Duration": number,
-    "int": value,
-    "bool": truth,
-    "str": str,
-}
+OF_WINDOWS = READERS | {"Sequence": pair, "Rule": rule, "Instant": value, "Offset": number}
 """The readers of options, by a word in the type of a parameter."""
 
 
@@ -112,7 +87,7 @@ def read_windows(text: str, options: Mapping[str, str | None]) -> Spec:
         if parameter.default is inspect.Parameter.empty and name not in given:
             raise QueryError(f"--window {text!r} has no {name}; expected {usage(kind)}")
     # Choices are text, whatever their types are.
-    read = {name: (reader_of(parameters[name], READERS) or str)(said) for name, said in given.items()}
+    read = {name: (reader_of(parameters[name], OF_WINDOWS) or str)(said) for name, said in given.items()}
     return KINDS[kind](**read)
 
 

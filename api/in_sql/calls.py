@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,8 @@ from ..aggregators import operations as ops
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import QueryError, nearest
 from ..named import NAMED
-from ..runtime.expressions.text import KNOWN, of_tree
-from .trees import kind, text_of
+from ..runtime.expressions.text import KNOWN
+from .trees import expression, kind, text_of
 
 OF_OPERATIONS = ("all_of", "element_wise", "filtered", "flat_mapped", "grouped_by", "mapped", "reducing")
 """Operations that are made of others, or of functions."""
@@ -78,8 +79,7 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
     """
     word = kind(node)
     if word == "Filter":
-        made, condition = operation(node.this, time, over=over), node.expression.this
-        return ops.Filtered(made, of_tree(condition, text_of(condition)))
+        return ops.Filtered(operation(node.this, time, over=over), expression(node.expression.this))
     if word == "IgnoreNulls":
         return operation(node.this, time)
     if word == "RespectNulls":
@@ -105,7 +105,7 @@ def operation(node: Any, time: Any, *, over: bool = False) -> Operation:
     if name == "count" and kind(first) == "Star":
         return ops.Count()
     if name in JOINED:
-        if len(arguments) == 2 and not getattr(arguments[1], "is_string", False):
+        if len(arguments) == 2 and not arguments[1].is_string:
             raise refused(node, "a delimiter that is a literal")
         delimiter = arguments[1].this if len(arguments) == 2 else ","
         return _made(node, partial(ops.Concat, delimiter=delimiter), arguments[:1])
@@ -132,12 +132,7 @@ def refused(node: Any, expected: str) -> QueryError:
 
 def _arguments(node: Any) -> list[Any]:
     """The arguments of a call, without flags of sqlglot's."""
-    found: list[Any] = []
-    for name in node.arg_types:
-        value = node.args.get(name)
-        if not (kind(node) == "Anonymous" and name == "this"):
-            found += value if isinstance(value, list) else [value]
-    return [each for each in found if hasattr(each, "sql")]
+    return [each for each in node.iter_expressions() if each.arg_key != "this" or kind(node) != "Anonymous"]
 
 
 def _within_group(node: Any, time: Any) -> Operation:
@@ -165,7 +160,7 @@ def _made(node: Any, kind_of: Callable[..., Operation], arguments: Sequence[Any]
         if kind(each) == "Kwarg":
             named[each.this.name] = literal(each.expression)
         else:
-            placed.append(literal(each) if at and is_literal(each) else of_tree(each, text_of(each)))
+            placed.append(literal(each) if at and is_literal(each) else expression(each))
     try:
         return kind_of(*placed, **named)
     except TypeError as error:
@@ -176,22 +171,17 @@ def is_literal(node: Any) -> bool:
     """Whether a part is a constant, or an array of constants."""
     if kind(node) in ("Array", "Tuple"):
         return all(map(is_literal, node.expressions))
-    return kind(node.this if kind(node) == "Neg" else node) in ("Literal", "Boolean")
+    return kind(node) == "Boolean" or node.is_string or node.is_number
 
 
 def literal(node: Any) -> Any:
     """A constant as Python has it."""
     if kind(node) in ("Array", "Tuple"):
         return [literal(each) for each in node.expressions]
-    if kind(node) == "Neg":
-        return -literal(node.this)
-    if kind(node) == "Boolean":
-        return bool(node.this)
-    if kind(node) != "Literal":
+    if not is_literal(node):
         raise refused(node, "a literal")
-    if node.is_string:
-        return node.this
-    return float(node.this) if set(node.this) & set(".eE") else int(node.this)
+    value = node.to_py()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def unknown_call(node: Any) -> QueryError:

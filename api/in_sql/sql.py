@@ -13,18 +13,17 @@ from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..engines import engine_for
 from ..events import Events
 from ..runtime.columns.field_types import keys_in, type_of
-from ..runtime.expressions.text import of_tree
 from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
 from .calls import is_call, literal, operation, or_none, refused, unknown_call
-from .trees import column, conjuncts, kind, parsed, path_of, replaced, text_of
+from .trees import column, conjuncts, expression, kind, parsed, path_of, replaced, text_of
 from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_table, require_apart, require_whole
 
 __all__ = ["sql"]
 
-CLAUSES = {"expressions", "from", "from_", "where", "group", "having", "order", "limit", "offset", "windows"}
-CLAUSES |= {"with", "with_", "kind", "partition"}
+CLAUSES = {"with_", "expressions", "from_", "where", "group", "having", "windows", "order", "limit", "offset"}
+CLAUSES |= {"partition"}
 KNOWN = "WHERE, GROUP BY, HAVING, WINDOW, ORDER BY and LIMIT"
 WINDOWS = "a function of windows: FROM TUMBLE(...), GROUP BY window(...), or OVER (...)"
 
@@ -69,12 +68,7 @@ def sql(query: str, /, **tables: Any) -> Any:
     window_start: [[0,60]]
     top: [[25,30]]
     """
-    return answer(parsed(query), tables)
-
-
-def answer(select: Any, tables: Mapping[str, Any]) -> Any:
-    """The result of a ``SELECT``."""
-    return Query(select, tables).result()
+    return Query(parsed(query), tables).result()
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ class Query:
 
     def __init__(self, select: Any, tables: Mapping[str, Any]) -> None:
         for name, value in select.args.items():
-            if value and (name not in CLAUSES or name == "kind"):
+            if value and name not in CLAUSES:
                 parts = value if isinstance(value, list) else [value]
                 said = ", ".join(text_of(each) if hasattr(each, "sql") else str(each) for each in parts)
                 raise QueryError(
@@ -145,9 +139,9 @@ class Query:
                 )
         self.select = select
         self.tables = tables
-        for each in getattr(part(select, "with"), "expressions", ()):
+        for each in getattr(select.args.get("with_"), "expressions", ()):
             self.tables = {**self.tables, each.alias: Named(each.this, self.tables)}
-        source = part(select, "from")
+        source = select.args.get("from_")
         if source is None:
             raise refused(select, "SELECT ... FROM a table")
         self.origin = self.origin_of(source.this)
@@ -275,7 +269,7 @@ class Query:
 
     def events(self, time: Any, keys: Sequence[Any], conditions: Sequence[Any]) -> tuple[Events[Any], list[str]]:
         """The events of the data, and the names of the columns that keys are."""
-        data, when = self.origin.data, of_tree(time, text_of(time))
+        data, when = self.origin.data, expression(time)
         if not isinstance(data, Events):
             found = events(data, when)
         elif data.by or data.time != when.column:
@@ -285,15 +279,14 @@ class Query:
         else:
             found = data
         for each in conditions:
-            found = found.where(of_tree(each, text_of(each)))
-        engine, taken, names = found.engine, list(found.engine.schema([]).names), []
+            found = found.where(expression(each))
+        engine, taken, names = found.engine, found.engine.schema([]).names, list[str]()
         for key in keys:
-            expression = of_tree(key, text_of(key))
-            name = expression.column
+            by = expression(key)
+            name = by.column
             if name is None:
-                name = own_name(expression.text, taken)
-                engine = engine.with_columns({name: expression})
-                taken.append(name)
+                name = own_name(by.text, [*taken, *names])
+                engine = engine.with_columns({name: by})
             names.append(name)
         if names:
             keys_in(engine.with_fields(names).schema(names), names, ())
@@ -313,7 +306,6 @@ class Query:
         of, names = self.events(windowing.time, keys, [each for each in asked if each not in after])
         outputs: dict[str, Operation] = {}
         calls: dict[Any, str] = {}
-        taken = [*names, "window"]
 
         def finished(node: Any) -> Any:
             """A part of the query in terms of the result."""
@@ -324,8 +316,7 @@ class Query:
                 return of_window
             if is_call(node):
                 if node not in calls:
-                    name = calls[node] = own_name(text_of(node), taken)
-                    taken.append(name)
+                    name = calls[node] = own_name(text_of(node), [*names, "window", *outputs])
                     outputs[name] = operation(node, windowing.time)
                 return column(calls[node])
             if kind(node) == "Column":
@@ -375,7 +366,7 @@ class Query:
         rows, _ = self.events(first.time, first.keys, [*self.origin.conditions, *self.conditions])
         of = {self.origin.meant(each): over for each, over in overs}
         integers = pa.types.is_integer(type_of_time(rows))
-        taken = [*rows.engine.schema([]).names]
+        taken = rows.engine.schema([]).names
         outputs: dict[str, Operation] = {}
         calls: dict[Any, str] = {}
 
@@ -384,8 +375,7 @@ class Query:
                 if node not in calls:
                     if not is_call(node.this):
                         raise unknown_call(node.this)
-                    name = calls[node] = own_name(text_of(node), taken)
-                    taken.append(name)
+                    name = calls[node] = own_name(text_of(node), [*taken, *outputs])
                     frame = frame_of(of[node].window, integers)
                     outputs[name] = operation(node.this, first.time, over=True).over(frame)
                 return or_none(node.this, column(calls[node]))
@@ -416,9 +406,7 @@ class Query:
                 by = self.numbered(by)
             path = path_of(by)
             tree = columns[path[-1]] if path is not None and len(path) == 1 and path[-1] in columns else meant(by)
-            order.append(
-                Order(of_tree(tree, text_of(tree)), bool(each.args.get("desc")), bool(each.args["nulls_first"]))
-            )
+            order.append(Order(expression(tree), bool(each.args.get("desc")), bool(each.args["nulls_first"])))
         numbers: dict[str, Any] = {}
         for clause in ("limit", "offset"):
             said = self.select.args.get(clause)
@@ -426,8 +414,8 @@ class Query:
                 numbers[clause] = literal(said.expression) if said.args.get("expression") is not None else None
                 if not isinstance(numbers[clause], int):
                     raise refused(said, "a number of rows")
-        made = {name: of_tree(each, text_of(each)) for name, each in columns.items()}
-        return Selection([of_tree(each, text_of(each)) for each in conditions], made, order, **numbers)
+        made = {name: expression(each) for name, each in columns.items()}
+        return Selection([expression(each) for each in conditions], made, order, **numbers)
 
 
 def type_of_time(of: Events[Any]) -> pa.DataType:
@@ -446,11 +434,6 @@ def inner(query: Query) -> Origin:
         names = {**(of.names or {}), **names}
     conditions = (*of.conditions, *query.conditions)
     return replace(of, names=names, open=of.open and query.starred, conditions=conditions)
-
-
-def part(select: Any, name: str) -> Any:
-    """A part of a ``SELECT`` whose name is a word of Python."""
-    return select.args.get(name) or select.args.get(f"{name}_")
 
 
 def rows_of(result: Any, selection: Selection) -> Any:

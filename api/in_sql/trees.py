@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..aggregators.errors import EngineError, QueryError, needed, shown
-from ..runtime.expressions.text import dialect, parts
+from ..aggregators.errors import QueryError, needing, shown
+from ..runtime.expressions.text import Expr, dialect, of_tree, parts
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
 """Functions of windows, and what is around a time in them: BigQuery has it between quotes."""
@@ -21,6 +21,11 @@ def kind(node: Any) -> str:
 def text_of(node: Any) -> str:
     """A part as it can be written."""
     return str(node.sql(dialect=dialect(), normalize_functions="lower"))
+
+
+def expression(node: Any) -> Expr:
+    """A part as an expression; QueryError where it has what not all engines compute."""
+    return of_tree(node, text_of(node))
 
 
 def column(*path: str) -> Any:
@@ -38,27 +43,15 @@ def path_of(node: Any) -> tuple[str, ...] | None:
 
 def replaced(node: Any, by: Callable[[Any], Any]) -> Any:
     """A part in which a function has replaced others, the outermost first; None leaves one to look into it."""
-    found = by(node)
-    if found is not None:
-        return found
-    if not hasattr(node, "args"):
-        return node
-
-    def inside(value: Any) -> Any:
-        return [inside(each) for each in value] if isinstance(value, list) else (
-            replaced(value, by) if hasattr(value, "args") else value
-        )  # fmt: skip
-
-    return type(node)(**{name: inside(value) for name, value in node.args.items()})
+    return node.transform(lambda each: each if (found := by(each)) is None else found)
 
 
 def conjuncts(node: Any) -> Sequence[Any]:
     """The conditions that "and" joins to one."""
-    while kind(node) == "Paren":
-        node = node.this
-    return (
-        [part for each in (node.this, node.expression) for part in conjuncts(each)] if kind(node) == "And" else [node]
-    )
+    node = node.unnest()
+    if kind(node) != "And":
+        return [node]
+    return [*conjuncts(node.this), *conjuncts(node.expression)]
 
 
 def parsed(query: str) -> Any:
@@ -73,11 +66,9 @@ def parsed(query: str) -> Any:
     """
     if not isinstance(query, str):
         raise QueryError(f"sql() is given {shown(query)}; expected a query as text, such as 'SELECT ...'")
-    try:
+    with needing("sql() needs", "sql"):
         from sqlglot import exp, parse
         from sqlglot.errors import SqlglotError
-    except ImportError as error:
-        raise EngineError(needed("sql() needs", "sqlglot", "sql")) from error
     try:
         trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
     except (SqlglotError, RecursionError) as error:

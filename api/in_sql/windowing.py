@@ -66,16 +66,13 @@ class Windowing:
 
     def bound(self, node: Any) -> Any:
         """What a part means that is a bound of windows, or these themselves; None for another part."""
+        ends = {"start": edge("start"), "end": edge("end")}
         if kind(node) == "Column":
             path = ".".join(part.name.lower() for part in node.parts)
             struct = "session_window" if self.word == "SESSION_WINDOW" else "window"
-            of_struct = {struct: column("window"), f"{struct}.start": edge("start"), f"{struct}.end": edge("end")}
-            return {
-                "window_start": edge("start"),
-                "window_end": edge("end"),
-                "window_time": self.last,
-                **of_struct,
-            }.get(path)
+            named = {f"window_{name}": each for name, each in (ends | {"time": self.last}).items()}
+            named |= {f"{struct}.{name}": each for name, each in ends.items()} | {struct: column("window")}
+            return named.get(path)
         if kind(node) != "Anonymous":
             return None
         if node == self.call:
@@ -83,12 +80,9 @@ class Windowing:
         word, arguments = node.name.upper(), node.expressions
         if word == "WINDOW_TIME" and len(arguments) == 1 and self.bound(arguments[0]) == column("window"):
             return self.last
-        which = {
-            f"{self.word}_START": edge("start"),
-            f"{self.word}_END": edge("end"),
-            f"{self.word}_ROWTIME": self.last,
-        }.get(word)
-        return which if arguments == self.call.expressions else None
+        of, _, end = word.rpartition("_")
+        own = of == self.word and arguments == self.call.expressions
+        return (ends | {"rowtime": self.last}).get(end.lower()) if own else None
 
     @property
     def last(self) -> Any:

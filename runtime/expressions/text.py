@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ...aggregators.errors import EngineError, QueryError, needed, shown
+from ...aggregators.errors import QueryError, needing, shown
 
 __all__ = ["Expr", "expr"]
 
@@ -138,11 +138,9 @@ def expr(text: str) -> Expr:
     """
     if not isinstance(text, str):
         raise QueryError(f"expr() is given {shown(text)}; expected SQL as text, such as 'price * amount'")
-    try:
+    with needing("expr() needs", "sql"):
         from sqlglot import parse
         from sqlglot.errors import SqlglotError
-    except ImportError as error:
-        raise EngineError(needed("expr() needs", "sqlglot", "sql")) from error
     try:
         quoted = next((each for each in dialect()().tokenize(text) if text[each.start] == '"'), None)
         if quoted is not None:

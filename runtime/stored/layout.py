@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
@@ -24,7 +23,6 @@ from ..frames.partials_view import is_column
 from ..frames.windows import Windows, WindowSpec
 from ..partials.merge import merge
 from ..partials.partials import Partials
-from ..plan.bind import bind
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
@@ -65,20 +63,8 @@ class Layout:
     since: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        events: pa.Schema,
-        *,
-        time: str,
-        by: Sequence[str],
-        ties: Sequence[str],
-        frame: WindowSpec,
-        outputs: Mapping[str, Operation],
-        null_time: str,
-        since: Mapping[str, int],
-    ) -> Layout:
-        """The layout for events of a schema; errors as :func:`bind` raises them."""
-        bound = bind(events, time=time, by=by, window=frame, outputs=outputs, ties=ties, null_time=null_time)
+    def of(cls, bound: Plan, events: pa.Schema, frame: WindowSpec, since: Mapping[str, int]) -> Layout:
+        """The layout for events of a schema, by the plan of outputs over frames; QueryError where these are none."""
         if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
             raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour'")
         own = pa.schema([events.field(name) for name in bound.columns])

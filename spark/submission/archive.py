@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import platform
 import subprocess
 import sys
@@ -134,17 +133,7 @@ def pack_environment(place: str, into: Path) -> Path:
             "(.tar.gz, .tgz, .tar or .zip)"
         )
     target = into / f"{path.resolve().name.lstrip('.') or 'environment'}.tar.gz"
-    command = [
-        sys.executable,
-        "-m",
-        "venv_pack",
-        "--prefix",
-        place,
-        "--output",
-        os.fspath(target),
-        "--force",
-        "--quiet",
-    ]
+    command = [sys.executable, "-m", "venv_pack", "--prefix", place, "--output", str(target), "--force", "--quiet"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines() or ["it does not say why"]

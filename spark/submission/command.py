@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,12 +86,9 @@ class Command:
 
     def grouped(self) -> Iterator[tuple[str, ...]]:
         """The options as ``(name,)`` or ``(name, value)``."""
-        at = 0
-        while at < len(self.options):
-            words = words_of(self.options[at])
-            name, equals, value = self.options[at].partition("=")
-            yield (name, value) if equals else self.options[at : at + words]
-            at += words
+        for words in leading(self.options):
+            name, equals, value = words[0].partition("=")
+            yield (name, value) if equals else words
 
     @property
     def master(self) -> str | None:
@@ -108,23 +105,13 @@ class Command:
         """Whether all processes are on this machine, as far as that can be told."""
         if self.master is not None:
             return self.master.startswith("local")
-        return self.remote is None and not self.has_defaults
-
-    @property
-    def has_defaults(self) -> bool:
-        """Whether a file has settings beside those that are known here."""
-        return self.defaults.exists()
+        return self.remote is None and not self.defaults.exists()
 
     @property
     def defaults(self) -> Path:
         """The file of settings beside those that are known here, which need not be there."""
         folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
         return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf"))
-
-    @property
-    def on_kubernetes(self) -> bool:
-        """Whether the cluster is one of Kubernetes."""
-        return self.master is not None and self.master.startswith("k8s://")
 
     @property
     def on_cluster(self) -> bool:
@@ -189,11 +176,10 @@ def read(arguments: Sequence[str]) -> Command:
     >>> command.master, command.job, command.arguments
     ('yarn', 'run', ('trips.parquet',))
     """
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-"):
-        at += words_of(arguments[at])
+    at = sum(map(len, leading(arguments)))
     if at >= len(arguments):
-        raise QueryError(f"there is no job{_after(arguments)}; expected a Python file, or `run` and its arguments")
+        after = f" after {shlex.join(map(without_value, arguments[-2:]))!r}" if arguments else ""
+        raise QueryError(f"there is no job{after}; expected a Python file, or `run` and its arguments")
     job, rest = arguments[at], tuple(arguments[at + 1 :])
     if job in COMMANDS:
         if any(each.partition("=")[0] == "--master" for each in rest):
@@ -210,10 +196,6 @@ def read(arguments: Sequence[str]) -> Command:
     return Command(tuple(arguments[:at]), job, rest)
 
 
-def _after(arguments: Sequence[str]) -> str:
-    return f" after {shlex.join(map(without_value, arguments[-2:]))!r}" if arguments else ""
-
-
 def without_value(argument: str) -> str:
     """An argument as errors show it: what it gives a setting may be secret.
 
@@ -224,9 +206,13 @@ def without_value(argument: str) -> str:
     return f"{name}=..." if equals else argument
 
 
-def words_of(option: str) -> int:
-    """How many arguments an option of spark-submit takes up, its value among them."""
-    return 1 if option in SWITCHES or "=" in option else 2
+def leading(arguments: Sequence[str], switches: Collection[str] = SWITCHES) -> Iterator[tuple[str, ...]]:
+    """The options in front of a job, each with its value where that is an argument of its own."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        words = 1 if arguments[at] in switches or "=" in arguments[at] else 2
+        yield tuple(arguments[at : at + words])
+        at += words
 
 
 def spark_home() -> Path:

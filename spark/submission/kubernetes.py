@@ -55,8 +55,8 @@ def check(command: Command) -> None:
     QueryError
         If there is no way for it.
     """
-    reached = "://" in command.job or command.settings.get(UPLOAD) is not None or command.has_defaults
-    if command.on_kubernetes and command.on_cluster and not reached:
+    reached = "://" in command.job or command.settings.get(UPLOAD) is not None or command.defaults.exists()
+    if (command.master or "").startswith("k8s://") and command.on_cluster and not reached:
         raise QueryError(
             f"the job {command.job!r} is on this machine, and its driver in a pod; expected --conf {UPLOAD}=... with "
             "an address that both reach, or a job in the image, such as local:///opt/job/job.py"
@@ -111,21 +111,16 @@ def application(command: Command, version: str) -> dict[str, Any]:
     }
     for setting, (*folder, field) in FIELDS.items():
         if (value := settings.get(setting)) is not None:
+            if field in _NUMBERS and not value.isdigit():
+                raise QueryError(f"{setting} is {value!r}; expected a whole number")
             place = spec.setdefault(folder[0], {}) if folder else spec
-            many = value.split(",") if "deps" in folder else value
-            place[field] = _number(setting, value) if field in _NUMBERS else many
+            place[field] = int(value) if field in _NUMBERS else value.split(",") if "deps" in folder else value
     return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
         "metadata": metadata,
         "spec": spec,
     }
-
-
-def _number(setting: str, value: str) -> int:
-    if not value.isdigit():
-        raise QueryError(f"{setting} is {value!r}; expected a whole number")
-    return int(value)
 
 
 def pod_log(namespace: str, pod: str) -> str | None:

@@ -38,13 +38,10 @@ def without_secret_settings(command: Command) -> tuple[Command, list[str]]:
     """
     secret, names, options = set(_secrets(command)), list[str](), list[str]()
     for name, *values in command.grouped():
-        setting, equals, value = values[0].partition("=") if values else ("", "", "")
-        if name in CONF and (setting, value) in secret:
-            names.append(setting)
-            options += [name, f"{setting}{equals}{HIDDEN}"]
-        elif name == JAVA_OPTIONS and (name, values[0]) in secret:
-            names.append(name)
-            options += [name, HIDDEN]
+        setting = _setting(name, *values)
+        if setting in secret:
+            names.append(setting[0])
+            options += [name, HIDDEN if name == JAVA_OPTIONS else f"{setting[0]}={HIDDEN}"]
         else:
             options += [name, *map(without_secrets, values)]
     arguments = tuple(map(without_secrets, command.arguments))
@@ -63,18 +60,24 @@ def hiding(command: Command) -> Callable[[str], str]:
 def _secrets(command: Command) -> Iterator[tuple[str, str]]:
     """The settings by ``--conf`` that are secret, and their values; by :data:`JAVA_OPTIONS`, too."""
     own = _own_pattern(command)
-    for name, *values in command.grouped():
-        if name not in (*CONF, JAVA_OPTIONS):
-            continue
-        setting, _, value = values[0].partition("=") if name != JAVA_OPTIONS else (name, "", values[0])
-        if setting != SETTING and any(each.search(text) for each in (ALWAYS, own) for text in (setting, value)):
-            yield setting, value
+    for option in command.grouped():
+        said = _setting(*option)
+        if said[0] not in ("", SETTING) and any(each.search(text) for each in (ALWAYS, own) for text in said):
+            yield said
+
+
+def _setting(name: str, value: str = "") -> tuple[str, str]:
+    """The setting that an option gives, and its value; nothing where it gives none."""
+    if name in CONF:
+        setting, _, value = value.partition("=")
+        return setting, value
+    return (name, value) if name == JAVA_OPTIONS else ("", "")
 
 
 def _own_pattern(command: Command) -> re.Pattern[str]:
     """What the user says is secret; anything, where Python has no such expression."""
     said = command.settings.get(SETTING)
-    if said is None and command.has_defaults:
+    if said is None and command.defaults.exists():
         text = command.defaults.read_text(errors="replace")
         lines = re.finditer(rf"^[ \t]*{re.escape(SETTING)}[ \t]*[=: \t][ \t]*(.*?)[ \t]*$", text, re.M)
         said = next((line[1] for line in lines), None)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ..support.command_line import check_shared, inputs, main, output
-from ..support.inner import place_of
+from ..support.inner import inner, place_of
 from ..support.sources import Files
 
 EVENTS = pa.table({"t": [0, 3, 4, 11, 12], "k": ["a", "b", "a", "a", "b"], "x": [1, 2, 3, 4, 5]})
@@ -236,7 +236,7 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
 
 
 def test_this_machine_has_memory() -> None:
-    assert inputs.memory() > 1 << 28
+    assert inner("memory for a run")() > 1 << 28
 
 
 def test_shells_complete_commands_options_and_operations() -> None:

@@ -18,8 +18,7 @@ from rich.text import Text
 
 from ... import Average, Count, EngineError, events, parquet, sliding, stream_metrics
 from ...events import Windowed
-from ...spark.session.settings import of_streams
-from ..job import has_spark, own_session, without_stderr
+from ..job import require_spark, stream_session
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
 
 if TYPE_CHECKING:
@@ -97,10 +96,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
     EngineError
         If Spark is not installed, or if the stream and the batch do not agree.
     """
-    if not has_spark():
-        raise EngineError("Spark is not installed: pip install 'framefold[spark]'; streams need it")
-    from ...spark.session.conf_overrides import replaced_conf
-
+    require_spark("; streams need it")
     console = Console(highlight=False)
     console.print(f"\n[bold]How fast is each zone, over the last ten seconds, every second? For {seconds:g} s[/bold]")
     console.print(Text(CODE, style="cyan"))
@@ -108,9 +104,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="framefold-")))
         trips, checkpoint = folder / "trips", folder / "checkpoint"
         trips.mkdir()
-        with without_stderr():  # Spark's workers of streams greet there
-            spark = stack.enter_context(own_session("framefold demo", master))
-        stack.enter_context(replaced_conf(spark, of_streams(2)))
+        spark = stack.enter_context(stream_session("framefold demo", master, 2))
         stream = spark.readStream.schema(SCHEMA).parquet(str(trips)).withWatermark("pickup", "3 seconds")
         asked = windowed(stream)
         view = View()
