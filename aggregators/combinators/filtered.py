@@ -15,7 +15,7 @@ from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import single_values
 from ..contract.frames import Frames, Values, valid_rows
 from ..contract.operation import Operation, State, require_operation
-from ..contract.sample_columns import sample
+from ..contract.sample_columns import samples
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
@@ -99,12 +99,12 @@ class Filtered(Operation):
 
     def _try(self, types: Sequence[pa.DataType]) -> None:
         """OperationError where the predicate gives no booleans; it may fail on made-up values."""
-        columns = [sample(type, 16, seed) for seed, type in enumerate(types)]
-        if any(column is None for column in columns):
+        columns = samples(types, 16)
+        if columns is None:
             return
         try:
             with np.errstate(all="ignore"):
-                given = cast(Callable[..., Any], self.predicate)(*(to_values(cast(pa.Array, each)) for each in columns))
+                given = cast(Callable[..., Any], self.predicate)(*map(to_values, columns))
         except Exception as error:
             if (hint := single_values(error)) is not None:
                 raise OperationError(

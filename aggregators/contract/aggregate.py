@@ -276,16 +276,11 @@ class StateFunctions(Bindable):
     joined: Any = None
     """The operation itself, bound, by joining states, where sums about centres have too few bits."""
 
-    takes_empty_frames: ClassVar[bool] = False
-    """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
-
     has_user_combine: ClassVar[bool] = False
     """Whether ``combine`` calls a function that a user gave. For built-in operations only."""
 
-    sql: ClassVar[Mapping[str, str] | None] = None
-    """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,
-    ... are the input columns. Spark then builds the states itself, and events need not cross into Python. It must give
-    what ``accumulate`` gives; a null is the identity. Several columns are all null in rows where any of them is."""
+    required: ClassVar[tuple[str, ...]] = ("combine", "finish")
+    """The functions that each must have."""
 
     def bind(self, *types: pa.DataType) -> StateFunctions:
         """The operation for input columns of these types: itself, unless its state depends on them."""
@@ -294,14 +289,6 @@ class StateFunctions(Bindable):
     def create(self) -> Mapping[str, Any]:
         """The identity, one scalar a field: ``combine(create, x) == x``. Zeros unless a subclass says otherwise."""
         return dict.fromkeys(self.state, 0)
-
-    def changes_created(self, rows: Sequence[tuple[Any, ...]], /) -> bool:
-        """Whether ``create`` gives one object each time, which to accumulate rows changes. For Python objects only."""
-        return False
-
-    def accumulate(self, frames: Frames, /, *columns: Any, **named: Any) -> State:
-        """The states of a batch's frames, from its rows: ``accumulate(self, frames, x, ...)``, a column each."""
-        raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
 
     def combine(self, a: State, b: State, /) -> State:
         """Two states to one, for each element of two columns; ``a`` is the earlier.
@@ -353,6 +340,32 @@ class StateFunctions(Bindable):
         """The results of sums of ``about_codes`` in some units, which are null, and the rows of those with few bits."""
         raise OperationError(f"{type(self).__name__} has no finish_centred")
 
+    def has(self, method: str) -> bool:
+        """Whether a subclass has written the method."""
+        return getattr(type(self), method, None) not in (None, getattr(Accumulator, method))
+
+
+class Accumulator(StateFunctions):
+    """Functions that also make the states, of rows; the states of others are made of other states."""
+
+    required = ("accumulate", *StateFunctions.required)
+
+    takes_empty_frames: ClassVar[bool] = False
+    """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
+
+    sql: ClassVar[Mapping[str, str] | None] = None
+    """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,
+    ... are the input columns. Spark then builds the states itself, and events need not cross into Python. It must give
+    what ``accumulate`` gives; a null is the identity. Several columns are all null in rows where any of them is."""
+
+    def changes_created(self, rows: Sequence[tuple[Any, ...]], /) -> bool:
+        """Whether ``create`` gives one object each time, which to accumulate rows changes. For Python objects only."""
+        return False
+
+    def accumulate(self, frames: Frames, /, *columns: Any, **named: Any) -> State:
+        """The states of a batch's frames, from its rows: ``accumulate(self, frames, x, ...)``, a column each."""
+        raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
+
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``.
 
@@ -377,12 +390,8 @@ class StateFunctions(Bindable):
                     )
         return by_field(self.sql, kinds, self.create(), columns if self.drops_nulls else [])
 
-    def has(self, method: str) -> bool:
-        """Whether a subclass has written the method."""
-        return getattr(type(self), method) is not getattr(StateFunctions, method)
 
-
-class TypedOperation(StateFunctions):
+class TypedOperation(Accumulator):
     """An operation bound to column types; ``spec`` is the unbound one, as which it prints."""
 
     def __init__(self, spec: Bindable) -> None:

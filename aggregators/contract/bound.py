@@ -23,9 +23,9 @@ from ..states.limbs import Exact
 from ..states.ragged import Ragged, RaggedField
 from ..states.rows import place
 from ..states.views import is_made
-from .aggregate import Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
+from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
 from .frames import Frames, Values, valid_rows
-from .sample_columns import sample
+from .sample_columns import samples
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
 
 FEW_ROWS = 4
@@ -72,13 +72,13 @@ class BoundAggregate:
         held = vars(self.operation).values()
         parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
         self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
-        for method in ("accumulate", "combine", "finish"):
+        for method in self.operation.required:
             if not self.operation.has(method):
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
                 )
         if self.untrusted:
-            check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
+            check_arity(f"{operation!r} for {name!r}", self.accumulator.accumulate, self.columns)
         state = self.operation.state
         if not state or not isinstance(state, Mapping):
             found = f"declares state = {shown(state)}" if state else "declares no state"
@@ -126,6 +126,12 @@ class BoundAggregate:
         return found
 
     @property
+    def accumulator(self) -> Accumulator:
+        """The operation, of rows: one of joined states is never asked for any."""
+        assert isinstance(self.operation, Accumulator)
+        return self.operation
+
+    @property
     def coded_columns(self) -> set[str]:
         """The columns that it can take as codes in the order of their values, and in no other way."""
         if self.untrusted or self.spec.compares is None:
@@ -158,14 +164,14 @@ class BoundAggregate:
     @property
     def takes_empty_frames(self) -> bool:
         """Whether it takes frames without a row, whose states are dropped; never for users' operations."""
-        return self.operation.takes_empty_frames and not self.untrusted
+        return self.accumulator.takes_empty_frames and not self.untrusted
 
     @property
     def sql_spec(self) -> SqlSpec | None:
         """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
         if self.of_nulls or overrides_accumulate(type(self.operation)):
             return None
-        found: SqlSpec | None = self._call("sql_spec", self.operation.sql_spec, *self.types)
+        found: SqlSpec | None = self._call("sql_spec", self.accumulator.sql_spec, *self.types)
         return found
 
     def read(self, planes: Planes) -> State:
@@ -228,7 +234,7 @@ class BoundAggregate:
 
     def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):
-            states = self._call("accumulate", self.operation.accumulate, frames, *map(self._locked_values, inputs))
+            states = self._call("accumulate", self.accumulator.accumulate, frames, *map(self._locked_values, inputs))
         return self._checked("accumulate", states, frames.size)
 
     def combine(self, a: State, b: State) -> State:
@@ -441,12 +447,12 @@ def with_known_types(operation: Bindable, types: Sequence[pa.DataType]) -> tuple
 def states_of_samples(bound: BoundAggregate) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
-    columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
-    if any(column is None for column in columns):
+    columns = samples(bound.types, rows)
+    if columns is None:
         return None
     index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
     frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
-    return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
+    return bound.accumulate(frames, columns)
 
 
 def result_type(bound: BoundAggregate) -> pa.DataType:
@@ -548,13 +554,11 @@ def check_create(bound: BoundAggregate) -> None:
 
     To be called before any other trial: these would leave made-up events in that object.
     """
-    if not bound.operation.has("changes_created"):
+    columns = samples(bound.types, FEW_ROWS) if bound.operation.has("changes_created") else None
+    if columns is None:
         return
-    columns = [sample(type, FEW_ROWS, seed) for seed, type in enumerate(bound.types)]
-    if any(column is None for column in columns):
-        return
-    rows = list(zip(*(cast(pa.Array, column).to_pylist() for column in columns), strict=True))
-    if not bound.operation.changes_created(rows):
+    rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
+    if not bound.accumulator.changes_created(rows):
         return
     said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
     law = LawError(bound.spec.in_its_words(said))

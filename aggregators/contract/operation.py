@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import ColumnError, QueryError, SumOverflowError, shown
-from .aggregate import Bindable, State, StateFunctions, StateRanges
+from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges
 from .bound import BoundAggregate, named_type
 from .column_expressions import ColumnExpression, ColumnLike, same
 from .column_functions import apply
@@ -102,7 +102,7 @@ class Operation(Bindable):
         return Arithmetic("*", -1, self)
 
 
-class AggregateOperation(StateFunctions, Operation):
+class AggregateOperation(Accumulator, Operation):
     """An aggregate over whole columns of states at once.
 
     A subclass declares ``state`` (see :mod:`framefold.aggregators.states.fields` for the types) and writes four

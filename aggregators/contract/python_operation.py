@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..errors import OperationError
 from ..states.objects import Objects
-from .aggregate import State, StateFunctions, check_arity
+from .aggregate import Accumulator, State, StateFunctions, check_arity
 from .frames import Frames, Values
 from .operation import Operation
 
@@ -92,7 +92,7 @@ def folded_rows(add: Callable[..., Any], state: Any, rows: Iterable[tuple[Any, .
     return state
 
 
-class ObjectColumns(StateFunctions):
+class ObjectColumns(Accumulator):
     """A :class:`PythonOperation` over columns of objects: one call of a user's function an element operation."""
 
     state = {"state": "object"}

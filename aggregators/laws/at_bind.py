@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
 from ..contract.operation import State
-from ..contract.sample_columns import sample
+from ..contract.sample_columns import samples
 from ..errors import FramefoldError, ImpureError, LawError, OperationError
 from .laws import Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of
@@ -72,12 +72,11 @@ def broken_law(bound: BoundAggregate) -> str | None:
     Random operations pass, and so do those with states equal up to rounding, whatever the results: ``finish`` may
     round, or compare.
     """
-    count = 6 * TRIPLES
     types = dict(zip(bound.columns, bound.types, strict=True))
-    columns = {name: sample(type, count, seed) for seed, (name, type) in enumerate(types.items())}
-    if any(column is None for column in columns.values()):
+    columns = samples(list(types.values()), 6 * TRIPLES)
+    if columns is None:
         return None
-    given = cast(dict[str, pa.Array], columns) or {"": pa.nulls(count)}
+    given = dict(zip(types, columns, strict=True)) or {"": pa.nulls(6 * TRIPLES)}
     try:
         if (said := impurity(_fresh(bound), given)) is not None:
             return said
