@@ -209,7 +209,7 @@ class ExactField:
             raise TypeError(f"values of type {array.dtype}")
         return Exact.of(array, self.limbs)
 
-    def to_arrow(self, column: Exact) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         return [pa.array(limb) for limb in column.carried().limbs]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Exact:
