@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -25,7 +25,7 @@ from ..states.arrays import Index, Ints
 from ..states.fields import Column, Compensated, CompensatedField
 from ..states.limbs import Exact, ExactField
 from ..states.ragged import Ragged, RaggedField
-from ..states.rows import concatenate
+from ..states.rows import concatenate, take
 from ..tuning import DENSE_VALUES
 
 __all__ = ["GroupedBy"]
@@ -113,7 +113,8 @@ class Groups(TypedOperation):
     def grouped(self, frames: Frames, inputs: Sequence[pa.Array], by: pa.Array) -> State:
         """The states of frames, some of which may have no row; ``by`` has no nulls."""
         if not len(by):
-            return self._packed(np.zeros(frames.size, np.int64), self.order.keys(by), np.zeros(0, np.int64), self._no())
+            nothing = np.zeros(0, np.int64), take(self.inner.identity, slice(0))
+            return self._packed(np.zeros(frames.size, np.int64), self.order.keys(by), *nothing)
         ranks = self.order.ranks(by)
         owner, rows, count, groups = _distinct(frames, ranks)
         keys = ranks[rows] if self.order.numeric else self.order.keys(by.take(pa.array(rows)))
@@ -131,10 +132,10 @@ class Groups(TypedOperation):
         count, ours, theirs = more.planes["count"].copy(), at[both], np.flatnonzero(both)
         count[ours] += less.planes["count"][theirs]
         new = np.flatnonzero(~both)
-        pool: list[State] = [states, _rows(others, new)]
+        pool: list[State] = [states, take(others, new)]
         source = np.arange(len(count) + len(new))
         if len(ours):
-            pair = _rows(states, ours), _rows(others, theirs)
+            pair = take(states, ours), take(others, theirs)
             pool.append(self.inner.combine(*(reversed(pair) if swapped else pair)))
             source[ours] = len(source) + np.arange(len(ours))
         here = np.arange(len(new)) + np.repeat(more.offsets[:-1], less.lengths)[new] + place[new]
@@ -163,7 +164,7 @@ class Groups(TypedOperation):
         if listed is None or not len(listed.code):
             return None
         # The states of one value after the other, each value's in their order: a group of a window is a range of them.
-        states = _rows(self._unpacked(a), of_items.items.start + codes.order)
+        states = take(self._unpacked(a), of_items.items.start + codes.order)
         window = np.repeat(np.arange(len(listed.lengths)), listed.lengths)
         forward = order_of_groups(listed.code.astype(np.int64), len(codes.first))
         code, window = listed.code[forward].astype(np.int64), window[forward]
@@ -181,9 +182,6 @@ class Groups(TypedOperation):
     def laid_out(self, offsets: Ints, keys: Any, results: pa.Array) -> pa.Array:
         """Results of groups as results of states: those from each offset to the next, and the keys of their values."""
         return pa.MapArray.from_arrays(pa.array(offsets.astype(np.int32)), self.order.values(keys), results)
-
-    def _no(self) -> State:
-        return {key: column[:0] for key, column in self.inner.identity.items()}
 
     def _packed(self, lengths: Ints, keys: Any, count: Ints, states: State) -> dict[str, Column]:
         """The states of groups as fields of lists."""
@@ -225,10 +223,6 @@ class Groups(TypedOperation):
 def groups_of(a: State) -> Ragged:
     """The groups of states."""
     return cast(Ragged, a["groups"])
-
-
-def _rows(states: Mapping[str, Column], rows: Index) -> dict[str, Column]:
-    return {key: column[rows] for key, column in states.items()}
 
 
 def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:

@@ -8,14 +8,15 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import pyarrow as pa
 
 from ..errors import OperationError, QueryError
+from ..ranges.item_ranges import ascends
 from ..states.arrays import Bools, Index, Ints
 from ..states.fields import field
-from ..states.rows import place
+from ..states.rows import place, take
 from .column_expressions import ColumnLike, column_name
 from .frames import Frames
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
@@ -25,27 +26,30 @@ State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
 
 
-class StateRanges(Protocol):
+class StateRanges(ABC):
     """What ``finish_ranges`` is given: half-open ranges of states that follow one another, in any order.
 
     Each window is one. Other operations are bound (:class:`~framefold.aggregators.contract.bound.BoundAggregate`).
+
+    Parameters
+    ----------
+    low, high
+        The first state of each range, and the state after its last one, shape (ranges,).
     """
 
-    @property
-    def low(self) -> Ints:
-        """The first state of each range, shape (ranges,)."""
-
-    @property
-    def high(self) -> Ints:
-        """The state after the last one of each range, shape (ranges,)."""
+    def __init__(self, low: Ints, high: Ints) -> None:
+        self.low, self.high = low, high
 
     @property
     def ascending(self) -> bool:
         """Whether no end of a range is below that of the range before it."""
+        return ascends(self.low) and ascends(self.high)
 
     def finish(self, operation: Any, states: State) -> pa.Array:
         """The results of another operation over the same ranges of its own states."""
+        return self.finish_others(operation, states, self.low, self.high)
 
+    @abstractmethod
     def finish_others(self, operation: Any, states: State, low: Ints, high: Ints) -> pa.Array:
         """The results of another operation over other ranges of other states."""
 
@@ -432,5 +436,5 @@ def accumulate_where(
 ) -> dict[str, Any]:
     """States of some of the rows, as ``accumulate`` makes them; the identity, one state, in frames with no such row."""
     some, left = frames.where(rows)
-    states = accumulate(some) if some.size else {key: column[:0] for key, column in identity.items()}
+    states = accumulate(some) if some.size else take(identity, slice(0))
     return {key: place(frames.size, left, states[key], column) for key, column in identity.items()}

@@ -21,7 +21,7 @@ from ..states.fields import Column, Compensated, CompensatedField, Plain, field,
 from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import Ragged, RaggedField
-from ..states.rows import place
+from ..states.rows import place, take
 from ..states.views import is_made
 from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
 from .frames import Frames, Values, valid_rows
@@ -311,8 +311,10 @@ class BoundAggregate:
 
     def _one_each(self, method: str, values: Any, size: int, what: str) -> Any:
         """What a method returned as a column; OperationError unless it has as many values as it must."""
-        if isinstance(values, (Compensated, Exact)):
-            values = values.value() if isinstance(values, Compensated) else values.int64()[0]
+        if isinstance(values, Compensated):
+            values = values.value()
+        elif isinstance(values, Exact):
+            values = values.int64()[0]
         if not hasattr(values, "__len__") or len(values) != size:
             found = f"{len(values)} results" if hasattr(values, "__len__") else repr(values)
             raise OperationError(f"{method} of {self.name!r} returned {found} for {size} {what}; expected one each")
@@ -324,23 +326,14 @@ class BoundAggregate:
             column = to_column(values)
             return column if type is None else fitting(column, type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            if (
-                type is not None
-                and not isinstance(values, (pa.Array, pa.ChunkedArray))
-                and not pa.types.is_integer(type)
-            ):
-                try:
+            typed = isinstance(values, (pa.Array, pa.ChunkedArray))
+            if type is not None and not typed and not pa.types.is_integer(type):
+                with suppress(pa.ArrowInvalid, pa.ArrowTypeError):
                     return array_of(list(values), type)
-                except (pa.ArrowInvalid, pa.ArrowTypeError):
-                    pass
-            raise OperationError(
-                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
-                + (
-                    "; declare the type of the result, such as result = 'float64'"
-                    if self.operation.result is None
-                    else ""
-                )
-            ) from error
+            said = f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
+            if self.operation.result is None:
+                said += "; declare the type of the result, such as result = 'float64'"
+            raise OperationError(said) from error
 
     def _checked(self, method: str, states: Any, size: int) -> State:
         self._check_keys(method, states)
@@ -364,7 +357,7 @@ class BoundAggregate:
             if array.dtype == kind.dtype and array.shape == (size,):
                 return array
         try:
-            column = self.fields[key].full(values, 1) if size is None else self.fields[key].column(values)
+            column = kind.full(values, 1) if size is None else kind.column(values)
             found = len(column)
         except (TypeError, ValueError, OverflowError) as error:
             declared = self.operation.state[key]
@@ -372,10 +365,9 @@ class BoundAggregate:
                 f"{method} of {self.name!r} returned for field {key!r} what cannot be {str(declared)!r}: {error}"
             ) from error
         if size is not None and found != size:
+            expected = f"{size}, one a frame" if method == "accumulate" else size
             raise OperationError(
-                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}, one a frame"
-                if method == "accumulate"
-                else f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}"
+                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {expected}"
             )
         return column
 
@@ -433,8 +425,6 @@ STAND_INS = (pa.float64(), pa.bool_(), pa.string(), pa.int64(), pa.timestamp("us
 
 def with_known_types(operation: Bindable, types: Sequence[pa.DataType]) -> tuple[pa.DataType, ...]:
     """The types of an operation's columns, with a type that it takes for those of type null."""
-    if not any(map(pa.types.is_null, types)):
-        return tuple(types)
     choices = [tuple(stand_in if pa.types.is_null(type) else type for type in types) for stand_in in STAND_INS]
     of_others = [tuple(types)] if operation.is_made_of_others else []  # these find a type each by itself
     for choice in (*of_others, *choices):
@@ -519,7 +509,7 @@ def joined_samples(bound: BoundAggregate) -> tuple[State, State, State, State] |
         states = states_of_samples(bound)
         if states is None:
             return None
-        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        a, b = (take(states, slice(part, None, 2)) for part in (0, 1))
         return a, b, bound.combine(a, b), bound.combine(b, a)
     except OperationError:
         return None

@@ -15,7 +15,7 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
-from ..contract.aggregate import Bindable, State
+from ..contract.aggregate import Bindable, State, StateRanges
 from ..contract.bound import BoundAggregate, length
 from ..contract.frames import Frames
 from ..errors import FramefoldError, LawError, OperationError
@@ -255,24 +255,10 @@ class Laws:
         )
 
 
-@dataclass(frozen=True)
-class Combined:
+class Combined(StateRanges):
     """Ranges of states, over which other operations are computed from states combined one after the other."""
 
-    low: Ints
-    high: Ints
-
-    @property
-    def ascending(self) -> bool:
-        """Whether no end of a range is below that of the range before it."""
-        return all(bool((ends[1:] >= ends[:-1]).all()) for ends in (self.low, self.high))
-
-    def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
-        """The results of another operation over the same ranges."""
-        return self.finish_others(operation, states, self.low, self.high)
-
     def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
-        """The results of another operation over other ranges."""
         rows = [
             join([operation.identity, take(states, slice(first, last))])
             for first, last in zip(low.tolist(), high.tolist(), strict=True)
