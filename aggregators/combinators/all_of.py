@@ -6,14 +6,14 @@ import pyarrow as pa
 
 from ..contract.aggregate import StateFunctions
 from ..contract.bound import BoundAggregate
-from ..contract.operation import Operation, require_operation
+from ..contract.operation import OfOthers, Operation, require_operation
 from ..contract.wrapped import Parts, each_ones
 from ..errors import QueryError
 
 __all__ = ["AllOf"]
 
 
-class AllOf(Operation):
+class AllOf(OfOthers):
     """Several operations in one output: a struct of their results.
 
     Each leaves out nulls of its own columns only. A window slides by deduct where all of them can.
@@ -32,8 +32,6 @@ class AllOf(Operation):
     [{'sum': 7, 'rows': 3}]
     """
 
-    compares = None
-    drops_nulls = False
     joins_results = True
 
     def __init__(self, **parts: Operation) -> None:

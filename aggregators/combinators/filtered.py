@@ -14,7 +14,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import single_values
 from ..contract.frames import Frames, Values, valid_rows
-from ..contract.operation import Operation, State, require_operation
+from ..contract.operation import OfOthers, Operation, State, require_operation
 from ..contract.sample_columns import samples
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
@@ -25,7 +25,7 @@ from ..states.fields import to_values
 __all__ = ["Filtered"]
 
 
-class Filtered(Operation):
+class Filtered(OfOthers):
     """An operation over the events that pass a test; as ``FILTER (WHERE ...)`` in SQL.
 
     Parameters
@@ -50,9 +50,6 @@ class Filtered(Operation):
     >>> result.select(["gains", "paid"]).to_pylist()
     [{'gains': 7, 'paid': 2}]
     """
-
-    compares = None
-    drops_nulls = False
 
     def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:
         if isinstance(predicate, Operation) and not isinstance(operation, Operation):

@@ -13,7 +13,7 @@ from ..contract.aggregate import StateFunctions, StateRanges, TypedOperation
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import Operation, State, require_operation
+from ..contract.operation import OfOthers, Operation, State, require_operation
 from ..ordered.multiset import lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
@@ -31,7 +31,7 @@ from ..tuning import DENSE_VALUES
 __all__ = ["GroupedBy"]
 
 
-class GroupedBy(Operation):
+class GroupedBy(OfOthers):
     """An operation for each value of a column: a map from the value to its result, in the order of the values.
 
     A value is in the map as long as the window has an event with it, whatever the result is. Events whose ``by`` is
@@ -52,9 +52,6 @@ class GroupedBy(Operation):
     >>> query.aggregate(x=ff.GroupedBy(ff.Sum("x"), "who"))["x"].to_pylist()
     [[('a', 1)], [('a', 1), ('b', 2)], [('a', 3), ('b', 2)], [('a', 3)]]
     """
-
-    compares = None
-    drops_nulls = False
 
     def __init__(self, operation: Operation, by: ColumnLike) -> None:
         self.operation = require_operation("GroupedBy", operation)

@@ -348,6 +348,10 @@ class StateFunctions(Bindable):
         """Whether a subclass has written the method."""
         return getattr(type(self), method, None) not in (None, getattr(Accumulator, method))
 
+    def written_last(self, *names: str) -> set[str]:
+        """Those of some names that are written in the same class, below which no subclass writes any of them."""
+        return next(found for kind in type(self).__mro__ if (found := vars(kind).keys() & set(names)))
+
 
 class Accumulator(StateFunctions):
     """Functions that also make the states, of rows; the states of others are made of other states."""

@@ -26,13 +26,16 @@ from ..states.views import is_made
 from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
 from .frames import Frames, Values, valid_rows
 from .sample_columns import samples
-from .sql_spec import Planes, SqlSpec, overrides_accumulate
+from .sql_spec import Planes, SqlSpec
 
 FEW_ROWS = 4
 """Rows that are accumulated to see whether a state is shared."""
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
+
+FINER = pa.time64("ns")
+"""Times of day finer than Python's, of which states are."""
 
 PACKAGE = __name__.partition(".")[0]
 """Where built-in operations are defined: their functions are trusted."""
@@ -65,8 +68,7 @@ class BoundAggregate:
         self.of_nulls = any(map(pa.types.is_null, types))
         self.untrusted = operation.from_user or type(operation).__module__.partition(".")[0] != PACKAGE
         types = self._without_categories(types)
-        self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
-        types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
+        types = [pa.time64("us") if type == FINER else type for type in types]
         self.types = with_known_types(operation, types) if self.of_nulls else tuple(types)
         self.operation: StateFunctions = self._call("bind", operation.bind, *self.types)
         held = vars(self.operation).values()
@@ -157,8 +159,7 @@ class BoundAggregate:
     @property
     def answers_ranges(self) -> bool:
         """Whether it is answered over ranges of its states, and no subclass overrides what that stands for."""
-        names = {"finish_ranges", "finish", "combine"}
-        written = next(found for kind in type(self.operation).__mro__ if (found := names & vars(kind).keys()))
+        written = self.operation.written_last("finish_ranges", "finish", "combine")
         return "finish_ranges" in written and self.operation.has("finish_ranges")
 
     @property
@@ -169,7 +170,7 @@ class BoundAggregate:
     @property
     def sql_spec(self) -> SqlSpec | None:
         """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
-        if self.of_nulls or overrides_accumulate(type(self.operation)):
+        if self.of_nulls or self.operation.written_last("sql", "sql_spec", "accumulate") == {"accumulate"}:
             return None
         found: SqlSpec | None = self._call("sql_spec", self.accumulator.sql_spec, *self.types)
         return found
@@ -189,8 +190,7 @@ class BoundAggregate:
     def ufuncs(self) -> Mapping[str, Any]:
         """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
-        written = next(names for kind in type(of).__mro__ if (names := {"ufuncs", "combine"} & vars(kind).keys()))
-        return of.ufuncs if "ufuncs" in vars(of).keys() | written else {}
+        return of.ufuncs if "ufuncs" in vars(of).keys() | of.written_last("ufuncs", "combine") else {}
 
     @property
     def has_kernels(self) -> bool:
@@ -200,15 +200,7 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
-        if any(self.finer):
-            given = zip(inputs, self.columns, self.finer, strict=True)
-            inputs = [self._in_microseconds(each, column) if finer else each for each, column, finer in given]
-        inputs = [
-            each if each.type == type or self.spec.compares is None else plain_values(each)
-            for each, type in zip(inputs, self.types, strict=True)
-        ]
-        if self.of_nulls:
-            inputs = [each.cast(type) for each, type in zip(inputs, self.types, strict=True)]
+        inputs = list(map(self._taken, inputs, self.types, self.columns))
         if not self.spec.drops_nulls:
             return self._accumulate(frames, inputs)
         valid = valid_rows(inputs)
@@ -222,15 +214,19 @@ class BoundAggregate:
             self.identity,
         )
 
-    def _in_microseconds(self, times: pa.Array, column: str) -> pa.Array:
-        """Times of day in microseconds; ColumnError where they have more digits."""
-        try:
-            return times.cast(pa.time64("us"))
-        except pa.ArrowInvalid as error:
-            raise ColumnError(
-                f"{self.spec!r} names {column!r}, which is {times.type}; expected time64[us], or no digits below a "
-                "microsecond: round it first"
-            ) from error
+    def _taken(self, given: pa.Array, type: pa.DataType, column: str) -> pa.Array:
+        """An input as the operation takes it; ColumnError where times of day have digits below a microsecond."""
+        if given.type == FINER:
+            try:
+                given = given.cast(pa.time64("us"))
+            except pa.ArrowInvalid as error:
+                raise ColumnError(
+                    f"{self.spec!r} names {column!r}, which is {FINER}; expected time64[us], or no digits below a "
+                    "microsecond: round it first"
+                ) from error
+        if given.type != type and self.spec.compares is not None:
+            given = plain_values(given)
+        return given.cast(type) if self.of_nulls else given
 
     def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):
