@@ -16,7 +16,7 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import OfOthers, Operation, State, require_operation
 from ..ordered.multiset import lists_of_ranges
 from ..ordered.sort_keys import Order
-from ..ordered.sorted_merge import distinct_rows, find
+from ..ordered.sorted_merge import distinct_rows, find, insert
 from ..ranges.codes import codes_of
 from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges
@@ -25,7 +25,7 @@ from ..states.arrays import Index, Ints
 from ..states.fields import Column, Compensated, CompensatedField
 from ..states.limbs import Exact, ExactField
 from ..states.ragged import Ragged, RaggedField
-from ..states.rows import concatenate, take
+from ..states.rows import join, take
 from ..tuning import DENSE_VALUES
 
 __all__ = ["GroupedBy"]
@@ -126,25 +126,18 @@ class Groups(TypedOperation):
         more, less = (y, x) if swapped else (x, y)
         place, at, both = find(more, less)
         states, others = self._unpacked(b if swapped else a), self._unpacked(a if swapped else b)
-        count, ours, theirs = more.planes["count"].copy(), at[both], np.flatnonzero(both)
-        count[ours] += less.planes["count"][theirs]
-        new = np.flatnonzero(~both)
-        pool: list[State] = [states, take(others, new)]
-        source = np.arange(len(count) + len(new))
+        count, rows, ours = more.planes["count"].copy(), np.arange(len(more.planes["count"])), at[both]
+        count[ours] += less.planes["count"][both]
+        pool: list[State] = [states, others]
         if len(ours):
-            pair = take(states, ours), take(others, theirs)
+            pair = take(states, ours), take(others, np.flatnonzero(both))
             pool.append(self.inner.combine(*(reversed(pair) if swapped else pair)))
-            source[ours] = len(source) + np.arange(len(ours))
-        here = np.arange(len(new)) + np.repeat(more.offsets[:-1], less.lengths)[new] + place[new]
-        there = np.ones(len(source), bool)
-        there[here] = False
-        order = np.empty(len(source), np.intp)
-        order[here], order[there] = np.arange(len(count), len(source)), np.arange(len(count))
-        joined = {key: concatenate([each[key] for each in pool])[source[order]] for key in states}
-        keys = np.concatenate([more.planes["value"], less.planes["value"][new]])[order]
-        counts = np.concatenate([count, less.planes["count"][new]])[order]
-        lengths = more.lengths + np.bincount(less.owner[new], minlength=len(less))
-        return self._packed(lengths, keys, counts, joined)
+            rows[ours] = len(count) + len(both) + np.arange(len(ours))
+        known = {"value": more.planes["value"], "count": count, "row": rows}
+        new = {"value": less.planes["value"], "count": less.planes["count"], "row": len(count) + np.arange(len(both))}
+        joined = insert(Ragged.at(more.offsets, known), Ragged.at(less.offsets, new).only(~both), place[~both])
+        value, count, rows = joined.planes.values()
+        return self._packed(joined.lengths, value, count, take(join(pool), rows))
 
     def finish(self, a: State) -> Any:
         groups = groups_of(a)
