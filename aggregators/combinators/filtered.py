@@ -148,11 +148,4 @@ class Passing(Wrapped):
         passing = self.spec.passing(list(map(plain_values, columns[own:])))
         if passing.all():
             return self.inner.accumulate(frames, columns[:own])
-        rows = pa.array(passing)
-        inner = self.inner
-        return accumulate_where(
-            frames,
-            passing,
-            lambda some: inner.accumulate(some, [c.filter(rows) for c in columns[:own]]),
-            inner.identity,
-        )
+        return accumulate_where(frames, passing, columns[:own], self.inner.accumulate, self.inner.identity)

@@ -204,7 +204,7 @@ class Unfolded(MappedColumns):
         filled = lengths > 0
         inner = self.inner
 
-        def accumulate(some: Frames) -> State:
+        def accumulate(some: Frames, _: Sequence[pa.Array]) -> State:
             return inner.accumulate(some.repeated(lengths[filled]), items[: len(inner.columns)])
 
-        return accumulate_where(frames, filled, accumulate, inner.identity)
+        return accumulate_where(frames, filled, [], accumulate, inner.identity)

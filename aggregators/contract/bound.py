@@ -74,7 +74,8 @@ class BoundAggregate:
         held = vars(self.operation).values()
         parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
         self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
-        for method in self.operation.required:
+        of_rows = ["accumulate"] if isinstance(self.operation, Accumulator) else []
+        for method in (*of_rows, "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
@@ -159,7 +160,7 @@ class BoundAggregate:
     @property
     def answers_ranges(self) -> bool:
         """Whether it is answered over ranges of its states, and no subclass overrides what that stands for."""
-        written = self.operation.written_last("finish_ranges", "finish", "combine")
+        written = written_last(self.operation, "finish_ranges", "finish", "combine")
         return "finish_ranges" in written and self.operation.has("finish_ranges")
 
     @property
@@ -170,7 +171,7 @@ class BoundAggregate:
     @property
     def sql_spec(self) -> SqlSpec | None:
         """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
-        if self.of_nulls or self.operation.written_last("sql", "sql_spec", "accumulate") == {"accumulate"}:
+        if self.of_nulls or written_last(self.operation, "sql", "sql_spec", "accumulate") == {"accumulate"}:
             return None
         found: SqlSpec | None = self._call("sql_spec", self.accumulator.sql_spec, *self.types)
         return found
@@ -190,7 +191,7 @@ class BoundAggregate:
     def ufuncs(self) -> Mapping[str, Any]:
         """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
-        return of.ufuncs if "ufuncs" in vars(of).keys() | of.written_last("ufuncs", "combine") else {}
+        return of.ufuncs if "ufuncs" in vars(of).keys() | written_last(of, "ufuncs", "combine") else {}
 
     @property
     def has_kernels(self) -> bool:
@@ -201,18 +202,10 @@ class BoundAggregate:
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
         inputs = list(map(self._taken, inputs, self.types, self.columns))
-        if not self.spec.drops_nulls:
-            return self._accumulate(frames, inputs)
-        valid = valid_rows(inputs)
+        valid = valid_rows(inputs) if self.spec.drops_nulls else None
         if valid is None:
-            return self._accumulate(frames, list(map(to_values, inputs)))
-        rows = pa.array(np.flatnonzero(valid))
-        return accumulate_where(
-            frames,
-            valid,
-            lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
-            self.identity,
-        )
+            return self._accumulate(frames, inputs)
+        return accumulate_where(frames, valid, inputs, self._accumulate, self.identity)
 
     def _taken(self, given: pa.Array, type: pa.DataType, column: str) -> pa.Array:
         """An input as the operation takes it; ColumnError where times of day have digits below a microsecond."""
@@ -228,9 +221,10 @@ class BoundAggregate:
             given = plain_values(given)
         return given.cast(type) if self.of_nulls else given
 
-    def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
+    def _accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
+        values: Iterable[Values] = map(to_values, inputs) if self.spec.drops_nulls else inputs
         with np.errstate(all="ignore"):
-            states = self._call("accumulate", self.accumulator.accumulate, frames, *map(self._locked_values, inputs))
+            states = self._call("accumulate", self.accumulator.accumulate, frames, *map(self._locked_values, values))
         return self._checked("accumulate", states, frames.size)
 
     def combine(self, a: State, b: State) -> State:
@@ -389,6 +383,11 @@ class BoundAggregate:
             values = values.view()
             values.setflags(write=False)
         return values
+
+
+def written_last(operation: StateFunctions, *names: str) -> set[str]:
+    """Those of some names that are written in the same class, below which no subclass writes any of them."""
+    return next(found for kind in type(operation).__mro__ if (found := vars(kind).keys() & set(names)))
 
 
 def length(states: State) -> int:
