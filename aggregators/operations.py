@@ -8,7 +8,6 @@ from .combinators.elementwise import *
 from .combinators.filtered import *
 from .combinators.grouped import *
 from .combinators.mapped import *
-from .combinators.ohlc import *
 from .combinators.reducing import *
 from .contract.frames import *
 from .contract.operation import *

@@ -14,8 +14,8 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import single_values
 from ..contract.frames import Frames, Values, valid_rows
-from ..contract.operation import Operation, State, require_operation
-from ..contract.sample_columns import sample
+from ..contract.operation import OfOthers, Operation, State, require_operation
+from ..contract.sample_columns import samples
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
@@ -25,7 +25,7 @@ from ..states.fields import to_values
 __all__ = ["Filtered"]
 
 
-class Filtered(Operation):
+class Filtered(OfOthers):
     """An operation over the events that pass a test; as ``FILTER (WHERE ...)`` in SQL.
 
     Parameters
@@ -50,9 +50,6 @@ class Filtered(Operation):
     >>> result.select(["gains", "paid"]).to_pylist()
     [{'gains': 7, 'paid': 2}]
     """
-
-    compares = None
-    drops_nulls = False
 
     def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:
         if isinstance(predicate, Operation) and not isinstance(operation, Operation):
@@ -99,12 +96,12 @@ class Filtered(Operation):
 
     def _try(self, types: Sequence[pa.DataType]) -> None:
         """OperationError where the predicate gives no booleans; it may fail on made-up values."""
-        columns = [sample(type, 16, seed) for seed, type in enumerate(types)]
-        if any(column is None for column in columns):
+        columns = samples(types, 16)
+        if columns is None:
             return
         try:
             with np.errstate(all="ignore"):
-                given = cast(Callable[..., Any], self.predicate)(*(to_values(cast(pa.Array, each)) for each in columns))
+                given = cast(Callable[..., Any], self.predicate)(*map(to_values, columns))
         except Exception as error:
             if (hint := single_values(error)) is not None:
                 raise OperationError(
@@ -151,11 +148,4 @@ class Passing(Wrapped):
         passing = self.spec.passing(list(map(plain_values, columns[own:])))
         if passing.all():
             return self.inner.accumulate(frames, columns[:own])
-        rows = pa.array(passing)
-        inner = self.inner
-        return accumulate_where(
-            frames,
-            passing,
-            lambda some: inner.accumulate(some, [c.filter(rows) for c in columns[:own]]),
-            inner.identity,
-        )
+        return accumulate_where(frames, passing, columns[:own], self.inner.accumulate, self.inner.identity)

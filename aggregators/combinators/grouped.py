@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,10 +13,10 @@ from ..contract.aggregate import StateFunctions, StateRanges, TypedOperation
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import Operation, State, require_operation
+from ..contract.operation import OfOthers, Operation, State, require_operation
 from ..ordered.multiset import lists_of_ranges
 from ..ordered.sort_keys import Order
-from ..ordered.sorted_merge import distinct_rows, find
+from ..ordered.sorted_merge import distinct_rows, find, insert
 from ..ranges.codes import codes_of
 from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges
@@ -25,13 +25,13 @@ from ..states.arrays import Index, Ints
 from ..states.fields import Column, Compensated, CompensatedField
 from ..states.limbs import Exact, ExactField
 from ..states.ragged import Ragged, RaggedField
-from ..states.rows import concatenate
+from ..states.rows import join, take
 from ..tuning import DENSE_VALUES
 
 __all__ = ["GroupedBy"]
 
 
-class GroupedBy(Operation):
+class GroupedBy(OfOthers):
     """An operation for each value of a column: a map from the value to its result, in the order of the values.
 
     A value is in the map as long as the window has an event with it, whatever the result is. Events whose ``by`` is
@@ -52,9 +52,6 @@ class GroupedBy(Operation):
     >>> query.aggregate(x=ff.GroupedBy(ff.Sum("x"), "who"))["x"].to_pylist()
     [[('a', 1)], [('a', 1), ('b', 2)], [('a', 3), ('b', 2)], [('a', 3)]]
     """
-
-    compares = None
-    drops_nulls = False
 
     def __init__(self, operation: Operation, by: ColumnLike) -> None:
         self.operation = require_operation("GroupedBy", operation)
@@ -113,7 +110,8 @@ class Groups(TypedOperation):
     def grouped(self, frames: Frames, inputs: Sequence[pa.Array], by: pa.Array) -> State:
         """The states of frames, some of which may have no row; ``by`` has no nulls."""
         if not len(by):
-            return self._packed(np.zeros(frames.size, np.int64), self.order.keys(by), np.zeros(0, np.int64), self._no())
+            nothing = np.zeros(0, np.int64), take(self.inner.identity, slice(0))
+            return self._packed(np.zeros(frames.size, np.int64), self.order.keys(by), *nothing)
         ranks = self.order.ranks(by)
         owner, rows, count, groups = _distinct(frames, ranks)
         keys = ranks[rows] if self.order.numeric else self.order.keys(by.take(pa.array(rows)))
@@ -128,25 +126,18 @@ class Groups(TypedOperation):
         more, less = (y, x) if swapped else (x, y)
         place, at, both = find(more, less)
         states, others = self._unpacked(b if swapped else a), self._unpacked(a if swapped else b)
-        count, ours, theirs = more.planes["count"].copy(), at[both], np.flatnonzero(both)
-        count[ours] += less.planes["count"][theirs]
-        new = np.flatnonzero(~both)
-        pool: list[State] = [states, _rows(others, new)]
-        source = np.arange(len(count) + len(new))
+        count, rows, ours = more.planes["count"].copy(), np.arange(len(more.planes["count"])), at[both]
+        count[ours] += less.planes["count"][both]
+        pool: list[State] = [states, others]
         if len(ours):
-            pair = _rows(states, ours), _rows(others, theirs)
+            pair = take(states, ours), take(others, np.flatnonzero(both))
             pool.append(self.inner.combine(*(reversed(pair) if swapped else pair)))
-            source[ours] = len(source) + np.arange(len(ours))
-        here = np.arange(len(new)) + np.repeat(more.offsets[:-1], less.lengths)[new] + place[new]
-        there = np.ones(len(source), bool)
-        there[here] = False
-        order = np.empty(len(source), np.intp)
-        order[here], order[there] = np.arange(len(count), len(source)), np.arange(len(count))
-        joined = {key: concatenate([each[key] for each in pool])[source[order]] for key in states}
-        keys = np.concatenate([more.planes["value"], less.planes["value"][new]])[order]
-        counts = np.concatenate([count, less.planes["count"][new]])[order]
-        lengths = more.lengths + np.bincount(less.owner[new], minlength=len(less))
-        return self._packed(lengths, keys, counts, joined)
+            rows[ours] = len(count) + len(both) + np.arange(len(ours))
+        known = {"value": more.planes["value"], "count": count, "row": rows}
+        new = {"value": less.planes["value"], "count": less.planes["count"], "row": len(count) + np.arange(len(both))}
+        joined = insert(Ragged.at(more.offsets, known), Ragged.at(less.offsets, new).only(~both), place[~both])
+        value, count, rows = joined.planes.values()
+        return self._packed(joined.lengths, value, count, take(join(pool), rows))
 
     def finish(self, a: State) -> Any:
         groups = groups_of(a)
@@ -163,7 +154,7 @@ class Groups(TypedOperation):
         if listed is None or not len(listed.code):
             return None
         # The states of one value after the other, each value's in their order: a group of a window is a range of them.
-        states = _rows(self._unpacked(a), of_items.items.start + codes.order)
+        states = take(self._unpacked(a), of_items.items.start + codes.order)
         window = np.repeat(np.arange(len(listed.lengths)), listed.lengths)
         forward = order_of_groups(listed.code.astype(np.int64), len(codes.first))
         code, window = listed.code[forward].astype(np.int64), window[forward]
@@ -181,9 +172,6 @@ class Groups(TypedOperation):
     def laid_out(self, offsets: Ints, keys: Any, results: pa.Array) -> pa.Array:
         """Results of groups as results of states: those from each offset to the next, and the keys of their values."""
         return pa.MapArray.from_arrays(pa.array(offsets.astype(np.int32)), self.order.values(keys), results)
-
-    def _no(self) -> State:
-        return {key: column[:0] for key, column in self.inner.identity.items()}
 
     def _packed(self, lengths: Ints, keys: Any, count: Ints, states: State) -> dict[str, Column]:
         """The states of groups as fields of lists."""
@@ -225,10 +213,6 @@ class Groups(TypedOperation):
 def groups_of(a: State) -> Ragged:
     """The groups of states."""
     return cast(Ragged, a["groups"])
-
-
-def _rows(states: Mapping[str, Column], rows: Index) -> dict[str, Column]:
-    return {key: column[rows] for key, column in states.items()}
 
 
 def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:

@@ -15,7 +15,7 @@ from ..contract.column_functions import apply
 from ..contract.frames import Frames, Values
 from ..contract.lists import is_list, unfold
 from ..contract.operation import Operation, State, require_operation
-from ..contract.sample_columns import sample
+from ..contract.sample_columns import samples
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 
@@ -103,12 +103,12 @@ class Mapped(Operation):
             return list(types)
         if self.made is not None:
             return self.made
-        columns = [sample(type, 16, seed) for seed, type in enumerate(types)]
+        columns = samples(types, 16)
         problem: Exception | None = None
-        if all(column is not None for column in columns):
+        if columns is not None:
             try:
                 with np.errstate(all="ignore"):
-                    made = apply(self, self.function, cast(Sequence[pa.Array], columns), None, self.count)
+                    made = apply(self, self.function, columns, None, self.count)
                 if not any(pa.types.is_null(column.type) for column in made):
                     return [column.type for column in made]
             except OperationError:
@@ -204,7 +204,7 @@ class Unfolded(MappedColumns):
         filled = lengths > 0
         inner = self.inner
 
-        def accumulate(some: Frames) -> State:
+        def accumulate(some: Frames, _: Sequence[pa.Array]) -> State:
             return inner.accumulate(some.repeated(lengths[filled]), items[: len(inner.columns)])
 
-        return accumulate_where(frames, filled, accumulate, inner.identity)
+        return accumulate_where(frames, filled, [], accumulate, inner.identity)

@@ -21,18 +21,21 @@ from ..states.fields import Column, Compensated, CompensatedField, Plain, field,
 from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import Ragged, RaggedField
-from ..states.rows import place
+from ..states.rows import place, take
 from ..states.views import is_made
-from .aggregate import Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
+from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges, accumulate_where, check_arity
 from .frames import Frames, Values, valid_rows
-from .sample_columns import sample
-from .sql_spec import Planes, SqlSpec, overrides_accumulate
+from .sample_columns import samples
+from .sql_spec import Planes, SqlSpec
 
 FEW_ROWS = 4
 """Rows that are accumulated to see whether a state is shared."""
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
+
+FINER = pa.time64("ns")
+"""Times of day finer than Python's, of which states are."""
 
 PACKAGE = __name__.partition(".")[0]
 """Where built-in operations are defined: their functions are trusted."""
@@ -65,20 +68,20 @@ class BoundAggregate:
         self.of_nulls = any(map(pa.types.is_null, types))
         self.untrusted = operation.from_user or type(operation).__module__.partition(".")[0] != PACKAGE
         types = self._without_categories(types)
-        self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
-        types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
+        types = [pa.time64("us") if type == FINER else type for type in types]
         self.types = with_known_types(operation, types) if self.of_nulls else tuple(types)
         self.operation: StateFunctions = self._call("bind", operation.bind, *self.types)
         held = vars(self.operation).values()
         parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
         self.made_of = [part for part in parts if isinstance(part, BoundAggregate)]
-        for method in ("accumulate", "combine", "finish"):
+        of_rows = ["accumulate"] if isinstance(self.operation, Accumulator) else []
+        for method in (*of_rows, "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
                 )
         if self.untrusted:
-            check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
+            check_arity(f"{operation!r} for {name!r}", self.accumulator.accumulate, self.columns)
         state = self.operation.state
         if not state or not isinstance(state, Mapping):
             found = f"declares state = {shown(state)}" if state else "declares no state"
@@ -126,6 +129,12 @@ class BoundAggregate:
         return found
 
     @property
+    def accumulator(self) -> Accumulator:
+        """The operation, of rows: one of joined states is never asked for any."""
+        assert isinstance(self.operation, Accumulator)
+        return self.operation
+
+    @property
     def coded_columns(self) -> set[str]:
         """The columns that it can take as codes in the order of their values, and in no other way."""
         if self.untrusted or self.spec.compares is None:
@@ -151,21 +160,20 @@ class BoundAggregate:
     @property
     def answers_ranges(self) -> bool:
         """Whether it is answered over ranges of its states, and no subclass overrides what that stands for."""
-        names = {"finish_ranges", "finish", "combine"}
-        written = next(found for kind in type(self.operation).__mro__ if (found := names & vars(kind).keys()))
+        written = written_last(self.operation, "finish_ranges", "finish", "combine")
         return "finish_ranges" in written and self.operation.has("finish_ranges")
 
     @property
     def takes_empty_frames(self) -> bool:
         """Whether it takes frames without a row, whose states are dropped; never for users' operations."""
-        return self.operation.takes_empty_frames and not self.untrusted
+        return self.accumulator.takes_empty_frames and not self.untrusted
 
     @property
     def sql_spec(self) -> SqlSpec | None:
         """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
-        if self.of_nulls or overrides_accumulate(type(self.operation)):
+        if self.of_nulls or written_last(self.operation, "sql", "sql_spec", "accumulate") == {"accumulate"}:
             return None
-        found: SqlSpec | None = self._call("sql_spec", self.operation.sql_spec, *self.types)
+        found: SqlSpec | None = self._call("sql_spec", self.accumulator.sql_spec, *self.types)
         return found
 
     def read(self, planes: Planes) -> State:
@@ -183,8 +191,7 @@ class BoundAggregate:
     def ufuncs(self) -> Mapping[str, Any]:
         """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
-        written = next(names for kind in type(of).__mro__ if (names := {"ufuncs", "combine"} & vars(kind).keys()))
-        return of.ufuncs if "ufuncs" in vars(of).keys() | written else {}
+        return of.ufuncs if "ufuncs" in vars(of).keys() | written_last(of, "ufuncs", "combine") else {}
 
     @property
     def has_kernels(self) -> bool:
@@ -194,41 +201,30 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
-        if any(self.finer):
-            given = zip(inputs, self.columns, self.finer, strict=True)
-            inputs = [self._in_microseconds(each, column) if finer else each for each, column, finer in given]
-        inputs = [
-            each if each.type == type or self.spec.compares is None else plain_values(each)
-            for each, type in zip(inputs, self.types, strict=True)
-        ]
-        if self.of_nulls:
-            inputs = [each.cast(type) for each, type in zip(inputs, self.types, strict=True)]
-        if not self.spec.drops_nulls:
-            return self._accumulate(frames, inputs)
-        valid = valid_rows(inputs)
+        inputs = list(map(self._taken, inputs, self.types, self.columns))
+        valid = valid_rows(inputs) if self.spec.drops_nulls else None
         if valid is None:
-            return self._accumulate(frames, list(map(to_values, inputs)))
-        rows = pa.array(np.flatnonzero(valid))
-        return accumulate_where(
-            frames,
-            valid,
-            lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
-            self.identity,
-        )
+            return self._accumulate(frames, inputs)
+        return accumulate_where(frames, valid, inputs, self._accumulate, self.identity)
 
-    def _in_microseconds(self, times: pa.Array, column: str) -> pa.Array:
-        """Times of day in microseconds; ColumnError where they have more digits."""
-        try:
-            return times.cast(pa.time64("us"))
-        except pa.ArrowInvalid as error:
-            raise ColumnError(
-                f"{self.spec!r} names {column!r}, which is {times.type}; expected time64[us], or no digits below a "
-                "microsecond: round it first"
-            ) from error
+    def _taken(self, given: pa.Array, type: pa.DataType, column: str) -> pa.Array:
+        """An input as the operation takes it; ColumnError where times of day have digits below a microsecond."""
+        if given.type == FINER:
+            try:
+                given = given.cast(pa.time64("us"))
+            except pa.ArrowInvalid as error:
+                raise ColumnError(
+                    f"{self.spec!r} names {column!r}, which is {FINER}; expected time64[us], or no digits below a "
+                    "microsecond: round it first"
+                ) from error
+        if given.type != type and self.spec.compares is not None:
+            given = plain_values(given)
+        return given.cast(type) if self.of_nulls else given
 
-    def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
+    def _accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
+        values: Iterable[Values] = map(to_values, inputs) if self.spec.drops_nulls else inputs
         with np.errstate(all="ignore"):
-            states = self._call("accumulate", self.operation.accumulate, frames, *map(self._locked_values, inputs))
+            states = self._call("accumulate", self.accumulator.accumulate, frames, *map(self._locked_values, values))
         return self._checked("accumulate", states, frames.size)
 
     def combine(self, a: State, b: State) -> State:
@@ -305,8 +301,10 @@ class BoundAggregate:
 
     def _one_each(self, method: str, values: Any, size: int, what: str) -> Any:
         """What a method returned as a column; OperationError unless it has as many values as it must."""
-        if isinstance(values, (Compensated, Exact)):
-            values = values.value() if isinstance(values, Compensated) else values.int64()[0]
+        if isinstance(values, Compensated):
+            values = values.value()
+        elif isinstance(values, Exact):
+            values = values.int64()[0]
         if not hasattr(values, "__len__") or len(values) != size:
             found = f"{len(values)} results" if hasattr(values, "__len__") else repr(values)
             raise OperationError(f"{method} of {self.name!r} returned {found} for {size} {what}; expected one each")
@@ -318,23 +316,14 @@ class BoundAggregate:
             column = to_column(values)
             return column if type is None else fitting(column, type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            if (
-                type is not None
-                and not isinstance(values, (pa.Array, pa.ChunkedArray))
-                and not pa.types.is_integer(type)
-            ):
-                try:
+            typed = isinstance(values, (pa.Array, pa.ChunkedArray))
+            if type is not None and not typed and not pa.types.is_integer(type):
+                with suppress(pa.ArrowInvalid, pa.ArrowTypeError):
                     return array_of(list(values), type)
-                except (pa.ArrowInvalid, pa.ArrowTypeError):
-                    pass
-            raise OperationError(
-                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
-                + (
-                    "; declare the type of the result, such as result = 'float64'"
-                    if self.operation.result is None
-                    else ""
-                )
-            ) from error
+            said = f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
+            if self.operation.result is None:
+                said += "; declare the type of the result, such as result = 'float64'"
+            raise OperationError(said) from error
 
     def _checked(self, method: str, states: Any, size: int) -> State:
         self._check_keys(method, states)
@@ -358,7 +347,7 @@ class BoundAggregate:
             if array.dtype == kind.dtype and array.shape == (size,):
                 return array
         try:
-            column = self.fields[key].full(values, 1) if size is None else self.fields[key].column(values)
+            column = kind.full(values, 1) if size is None else kind.column(values)
             found = len(column)
         except (TypeError, ValueError, OverflowError) as error:
             declared = self.operation.state[key]
@@ -366,10 +355,9 @@ class BoundAggregate:
                 f"{method} of {self.name!r} returned for field {key!r} what cannot be {str(declared)!r}: {error}"
             ) from error
         if size is not None and found != size:
+            expected = f"{size}, one a frame" if method == "accumulate" else size
             raise OperationError(
-                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}, one a frame"
-                if method == "accumulate"
-                else f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}"
+                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {expected}"
             )
         return column
 
@@ -395,6 +383,11 @@ class BoundAggregate:
             values = values.view()
             values.setflags(write=False)
         return values
+
+
+def written_last(operation: StateFunctions, *names: str) -> set[str]:
+    """Those of some names that are written in the same class, below which no subclass writes any of them."""
+    return next(found for kind in type(operation).__mro__ if (found := vars(kind).keys() & set(names)))
 
 
 def length(states: State) -> int:
@@ -427,8 +420,6 @@ STAND_INS = (pa.float64(), pa.bool_(), pa.string(), pa.int64(), pa.timestamp("us
 
 def with_known_types(operation: Bindable, types: Sequence[pa.DataType]) -> tuple[pa.DataType, ...]:
     """The types of an operation's columns, with a type that it takes for those of type null."""
-    if not any(map(pa.types.is_null, types)):
-        return tuple(types)
     choices = [tuple(stand_in if pa.types.is_null(type) else type for type in types) for stand_in in STAND_INS]
     of_others = [tuple(types)] if operation.is_made_of_others else []  # these find a type each by itself
     for choice in (*of_others, *choices):
@@ -441,12 +432,12 @@ def with_known_types(operation: Bindable, types: Sequence[pa.DataType]) -> tuple
 def states_of_samples(bound: BoundAggregate) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
-    columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
-    if any(column is None for column in columns):
+    columns = samples(bound.types, rows)
+    if columns is None:
         return None
     index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
     frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
-    return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
+    return bound.accumulate(frames, columns)
 
 
 def result_type(bound: BoundAggregate) -> pa.DataType:
@@ -513,7 +504,7 @@ def joined_samples(bound: BoundAggregate) -> tuple[State, State, State, State] |
         states = states_of_samples(bound)
         if states is None:
             return None
-        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        a, b = (take(states, slice(part, None, 2)) for part in (0, 1))
         return a, b, bound.combine(a, b), bound.combine(b, a)
     except OperationError:
         return None
@@ -548,13 +539,11 @@ def check_create(bound: BoundAggregate) -> None:
 
     To be called before any other trial: these would leave made-up events in that object.
     """
-    if not bound.operation.has("changes_created"):
+    columns = samples(bound.types, FEW_ROWS) if bound.operation.has("changes_created") else None
+    if columns is None:
         return
-    columns = [sample(type, FEW_ROWS, seed) for seed, type in enumerate(bound.types)]
-    if any(column is None for column in columns):
-        return
-    rows = list(zip(*(cast(pa.Array, column).to_pylist() for column in columns), strict=True))
-    if not bound.operation.changes_created(rows):
+    rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
+    if not bound.accumulator.changes_created(rows):
         return
     said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
     law = LawError(bound.spec.in_its_words(said))

@@ -5,22 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..errors import QueryError, shown
 
-PYARROW, POLARS, OWN = "a pyarrow expression", "a Polars expression", "an ff.expr"
+PYARROW, POLARS, SPARK, OWN = "a pyarrow expression", "a Polars expression", "a Spark column", "an ff.expr"
 
 PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 """A part of a dotted name, in backticks or as it is."""
 QUOTED = re.compile(rf"(?:{PART.pattern})(?:\.(?:{PART.pattern}))*")
-
-
-class Kind(NamedTuple):
-    """What expressions of a library are called, and how they are written."""
-
-    words: str
-    text: Callable[[Any], str] = str
 
 
 def _without_defaults(value: Any) -> str:
@@ -34,12 +27,14 @@ def text_of_column(column: Any) -> str:
 
 
 KINDS = {
-    ("pyarrow", "Expression"): Kind(PYARROW, _without_defaults),
-    ("polars", "Expr"): Kind(POLARS),
-    ("pyspark", "Column"): Kind("a Spark column", text_of_column),
-    ("framefold", "Expr"): Kind(OWN),
+    ("pyarrow", "Expression"): PYARROW,
+    ("polars", "Expr"): POLARS,
+    ("pyspark", "Column"): SPARK,
+    ("framefold", "Expr"): OWN,
 }
 """By the library and the name of the class of expressions, none of which is imported for it."""
+TEXTS: dict[str | None, Callable[[Any], str]] = {PYARROW: _without_defaults, SPARK: text_of_column}
+"""How expressions are written where ``str`` says more than they are."""
 
 
 class Expression(Protocol):
@@ -59,8 +54,7 @@ class ColumnExpression(str):
     value: Any
 
     def __new__(cls, value: Any) -> ColumnExpression:
-        kind = _kind(value)
-        made = super().__new__(cls, str(value) if kind is None else kind.text(value))
+        made = super().__new__(cls, TEXTS.get(kind_of(value), str)(value))
         made.value = value
         return made
 
@@ -80,11 +74,6 @@ def kind_of(value: Any) -> str | None:
     >>> kind_of(pc.field("x") * 2), kind_of("x")
     ('a pyarrow expression', None)
     """
-    kind = _kind(value)
-    return None if kind is None else kind.words
-
-
-def _kind(value: Any) -> Kind | None:
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__)
     return next((KINDS[kind] for kind in kinds if kind in KINDS), None)
 

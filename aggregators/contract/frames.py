@@ -80,19 +80,14 @@ class Frames:
     """
 
     def __init__(
-        self,
-        index: Index,
-        size: int,
-        ticks: Ints,
-        order: Ints | None = None,
-        counts: Ints | None = None,
+        self, index: Index, size: int, ticks: Ints, order: Ints | None = None, counts: Ints | None = None
     ) -> None:
         self.index = index
         self.size = size
         self.ticks = ticks
         self.order = ticks if order is None else order
         if counts is not None:
-            self.know_count(counts)
+            self.counts = counts
         self._sums: dict[Any, tuple[Floats, Compensated]] = {}
 
     def where(self, rows: Bools) -> tuple[Frames, Index]:
@@ -119,10 +114,6 @@ class Frames:
         """The number of rows of each frame."""
         return self.counts.copy()
 
-    def know_count(self, counts: Ints) -> None:
-        """Set the number of rows of each frame, counted by a reduction along the way."""
-        self.counts = counts
-
     @cached_property
     def are_rows(self) -> bool:
         """Whether each row is a frame by itself, and frames are in the order of rows."""
@@ -130,7 +121,7 @@ class Frames:
 
     @cached_property
     def counts(self) -> Ints:
-        """The number of rows of each frame, not to be written to."""
+        """The number of rows of each frame, not to be written to; set where a reduction has counted along the way."""
         return np.bincount(self.index, minlength=self.size)
 
     def sum(self, values: Values) -> NDArray[Any]:
@@ -199,7 +190,7 @@ class Frames:
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
         total, counts = summed(values, self.index, self.size, largest)
-        self.know_count(counts)
+        self.counts = counts
         return total
 
     def _sum_with_special_values(self, values: Floats) -> Compensated:

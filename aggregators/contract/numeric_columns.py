@@ -26,20 +26,17 @@ def is_decimal(type: pa.DataType) -> bool:
 
 def require_summable(operation: Bindable, type: pa.DataType) -> None:
     """ColumnError unless an operation's column, of this type, has numbers or durations."""
-    if not is_number(type) and not pa.types.is_duration(type):
-        raise ColumnError(
-            f"{operation!r} needs a column of numbers (integers, floats or decimals) or durations; "
-            f"{operation.columns[0]!r} is {type}"
-        )
+    if not pa.types.is_duration(type):
+        require_numbers(operation, type, others=" or durations")
 
 
-def require_numbers(operation: Bindable, *types: pa.DataType) -> None:
-    """ColumnError unless all columns of an operation, of these types, have numbers."""
+def require_numbers(operation: Bindable, *types: pa.DataType, others: str = "") -> None:
+    """ColumnError unless all columns of an operation, of these types, have numbers; ``others`` may be there as well."""
     what = "a column" if len(types) == 1 else "columns"
     for column, type in zip(operation.columns, types, strict=True):
         if not is_number(type):
             raise ColumnError(
-                f"{operation!r} needs {what} of numbers (integers, floats or decimals); {column!r} is {type}"
+                f"{operation!r} needs {what} of numbers (integers, floats or decimals){others}; {column!r} is {type}"
             )
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import ColumnError, QueryError, SumOverflowError, shown
-from .aggregate import Bindable, State, StateFunctions, StateRanges
+from .aggregate import Accumulator, Bindable, State, StateFunctions, StateRanges
 from .bound import BoundAggregate, named_type
 from .column_expressions import ColumnExpression, ColumnLike, same
 from .column_functions import apply
@@ -102,7 +102,7 @@ class Operation(Bindable):
         return Arithmetic("*", -1, self)
 
 
-class AggregateOperation(StateFunctions, Operation):
+class AggregateOperation(Accumulator, Operation):
     """An aggregate over whole columns of states at once.
 
     A subclass declares ``state`` (see :mod:`framefold.aggregators.states.fields` for the types) and writes four
@@ -177,6 +177,13 @@ class OfSums(OfNumbers, Sums):
     deduct = AggregateOperation.deduct  # type: ignore[assignment]
 
 
+class OfOthers(Operation):
+    """An operation made of others, each of which takes its columns, nulls and all, in its own way."""
+
+    compares = None
+    drops_nulls = False
+
+
 def require_operation(name: str, operation: object) -> Operation:
     """QueryError unless it is an operation."""
     if not isinstance(operation, Operation):
@@ -185,7 +192,7 @@ def require_operation(name: str, operation: object) -> Operation:
     return operation
 
 
-class Then(Operation):
+class Then(OfOthers):
     """An operation whose results are passed through a function; what :meth:`Operation.then` gives.
 
     The function sees whole columns of results (numpy arrays, Arrow arrays where numpy has no type for them) without
@@ -214,8 +221,6 @@ class Then(Operation):
     [{'root': 4.0, 'spread': 6.0}]
     """
 
-    compares = None
-    drops_nulls = False
     joins_results = True
 
     def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:
@@ -268,7 +273,7 @@ class Transformed(Wrapped):
         return apply(self, function, columns, None if self.result is None else [self.result])[0]
 
 
-class Arithmetic(Operation):
+class Arithmetic(OfOthers):
     """Two operations, or one and a number, joined by ``+``, ``-``, ``*``, ``/`` or ``**``: what these operators give.
 
     The result is null where that of an operand is. ``+``, ``-`` and ``*`` keep integers and decimals exact: a result
@@ -298,8 +303,6 @@ class Arithmetic(Operation):
     [{'each': 2.3333333333333335, 'net': 1.0, 'percent': 400.0}]
     """
 
-    compares = None
-    drops_nulls = False
     joins_results = True
 
     def __init__(self, symbol: str, left: Operation | Number, right: Operation | Number) -> None:

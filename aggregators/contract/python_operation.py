@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..errors import OperationError
 from ..states.objects import Objects
-from .aggregate import State, StateFunctions, check_arity
+from .aggregate import State, StateFunctions, TypedOperation, check_arity
 from .frames import Frames, Values
 from .operation import Operation
 
@@ -92,37 +92,34 @@ def folded_rows(add: Callable[..., Any], state: Any, rows: Iterable[tuple[Any, .
     return state
 
 
-class ObjectColumns(StateFunctions):
+class ObjectColumns(TypedOperation):
     """A :class:`PythonOperation` over columns of objects: one call of a user's function an element operation."""
 
     state = {"state": "object"}
+    spec: PythonOperation
 
-    def __init__(self, scalar: PythonOperation) -> None:
-        super().__init__(*scalar.columns)
-        self.scalar = scalar
-        self.result = scalar.result
-        self.exact_deduct = scalar.exact_deduct
-        self.commutative = scalar.commutative
-
-    def __repr__(self) -> str:
-        return repr(self.scalar)
+    def __init__(self, spec: PythonOperation) -> None:
+        super().__init__(spec)
+        self.result = spec.result
+        self.exact_deduct = spec.exact_deduct
+        self.commutative = spec.commutative
 
     def create(self) -> Mapping[str, Any]:
-        return {"state": self.scalar.create()}
+        return {"state": self.spec.create()}
 
     def changes_created(self, rows: Sequence[tuple[Any, ...]]) -> bool:
-        create = self.scalar.create
+        create = self.spec.create
         try:
             # Together by pickle: what they share they still share, and what create gives stays as it is.
             one, other = pickle.loads(cloudpickle.dumps((create(), create())))
             before = cloudpickle.dumps(other)
-            folded_rows(self.scalar.accumulate, one, rows)
+            folded_rows(self.spec.accumulate, one, rows)
             return bool(cloudpickle.dumps(other) != before)
         except Exception:  # of a user's functions on made-up events, or of pickling
             return False
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        add, create = self.scalar.accumulate, self.scalar.create
+        add, create = self.spec.accumulate, self.spec.create
         if len(columns) == 1:
             states = [folded(add, create(), values) for values in frames.group_lists(columns[0])]
         else:
@@ -131,14 +128,14 @@ class ObjectColumns(StateFunctions):
         return {"state": Objects().column(states)}
 
     def combine(self, a: State, b: State) -> State:
-        return {"state": np.frompyfunc(self.scalar.combine, 2, 1)(a["state"], b["state"])}
+        return {"state": np.frompyfunc(self.spec.combine, 2, 1)(a["state"], b["state"])}
 
     def finish(self, a: State) -> Any:
-        return [self.scalar.finish(state) for state in a["state"].tolist()]
+        return [self.spec.finish(state) for state in a["state"].tolist()]
 
 
 class InvertibleColumns(ObjectColumns):
     """Columns of objects for an operation that has a deduct."""
 
     def deduct(self, a: State, b: State) -> State:
-        return {"state": np.frompyfunc(self.scalar.deduct, 2, 1)(a["state"], b["state"])}
+        return {"state": np.frompyfunc(self.spec.deduct, 2, 1)(a["state"], b["state"])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -36,13 +37,14 @@ def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
             return pa.array(numbers.astype(np.int32)).cast(type)
         if pa.types.is_list(type) or pa.types.is_large_list(type):
             values = sample(type.value_type, length, seed)
-            offsets = np.arange(length + 1)
-            if values is None:
-                return None
-            made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
-            return made.from_arrays(
-                pa.array(offsets, pa.int64() if pa.types.is_large_list(type) else pa.int32()), values
-            )
+            lists = None if values is None else pa.LargeListArray.from_arrays(np.arange(length + 1), values)
+            return lists if lists is None else lists.cast(type)
         return pa.array(numbers).cast(type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
+
+
+def samples(types: Sequence[pa.DataType], length: int) -> list[pa.Array] | None:
+    """Such columns, one for each type; None where no values can be made up for one of them."""
+    columns = [sample(type, length, seed) for seed, type in enumerate(types)]
+    return None if any(column is None for column in columns) else columns

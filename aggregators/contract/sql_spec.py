@@ -119,12 +119,3 @@ def column_of(kind: Field, values: pa.Array, identity: Any) -> Column:
         known = known.cast(kind.planes[""])
     column = kind.column(known if isinstance(kind, Objects) else known.to_numpy(zero_copy_only=False))
     return column if len(valid) == len(values) else place(len(values), valid, column, kind.full(identity, 1))
-
-
-def overrides_accumulate(kind: type) -> bool:
-    """Whether a class of operations has an ``accumulate`` of its own, below what says how Spark accumulates."""
-
-    def first(*names: str) -> int:
-        return next(place for place, each in enumerate(kind.__mro__) if any(name in vars(each) for name in names))
-
-    return first("sql", "sql_spec") > first("accumulate")

@@ -188,7 +188,7 @@ class DistinctSum(Multiset):
         if not pa.types.is_decimal(values.type):
             values = values.to_numpy(zero_copy_only=False)
         frames = Frames(lists.owner, len(lists), np.zeros(len(values), np.int64))
-        states = self.sum.operation.accumulate(frames, values)
+        states = self.sum.accumulator.accumulate(frames, values)
         counted = {key: lists.lengths for key in ("count", "frames") if key in states}  # a list may be empty
         return self.sum.operation.finish({**states, **counted})
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
 from ..contract.operation import State
-from ..contract.sample_columns import sample
+from ..contract.sample_columns import samples
 from ..errors import FramefoldError, ImpureError, LawError, OperationError
-from .laws import Law, Laws, Rows, parts_of, travelled
+from .laws import Groups, Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of
 
 TRIPLES = 16
@@ -72,12 +73,11 @@ def broken_law(bound: BoundAggregate) -> str | None:
     Random operations pass, and so do those with states equal up to rounding, whatever the results: ``finish`` may
     round, or compare.
     """
-    count = 6 * TRIPLES
     types = dict(zip(bound.columns, bound.types, strict=True))
-    columns = {name: sample(type, count, seed) for seed, (name, type) in enumerate(types.items())}
-    if any(column is None for column in columns.values()):
+    columns = samples(list(types.values()), 6 * TRIPLES)
+    if columns is None:
         return None
-    given = cast(dict[str, pa.Array], columns) or {"": pa.nulls(count)}
+    given = dict(zip(types, columns, strict=True)) or {"": pa.nulls(6 * TRIPLES)}
     try:
         if (said := impurity(_fresh(bound), given)) is not None:
             return said
@@ -111,8 +111,8 @@ def _fresh(bound: BoundAggregate) -> BoundAggregate:
 def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
     """The law of purity where a function changes its arguments so that results differ; else None."""
     laws = Laws(bound.spec, given, bound)
-    states, groups = _states(laws)
-    three = [{key: column[part::3] for key, column in states.items()} for part in range(3)]
+    examples = _examples()
+    x, y, z = three = laws.in_order(*examples)
     copies, others = ([travelled(bound, state) for state in three] for _ in range(2))
 
     def expected(x: State, y: State, z: State) -> list[pa.Array]:
@@ -120,7 +120,6 @@ def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
         return [bound.finish(travelled(bound, state)) for state in (x, y, z, joined)]
 
     wanted = expected(*copies)
-    x, y, z = three
     joined = bound.combine(x, y)
     bound.finish(joined)
     bound.combine(joined, z)
@@ -130,8 +129,8 @@ def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
     differing = _differing(found, wanted)
     if not differing or _differing(expected(*others), wanted):  # or random
         return None
-    place = min(differing, key=lambda place: sum(map(len, groups[3 * place : 3 * place + 3])))
-    example = groups[3 * place : 3 * place + 3]
+    place = min(differing, key=lambda place: sum(len(groups[place]) for groups in examples))
+    example = [[groups[place]] for groups in examples]
     try:
         list(Laws(bound.spec, given, _fresh(bound)).purity(*example))
     except LawError as error:
@@ -152,39 +151,27 @@ def _differing(found: Sequence[pa.Array], expected: Sequence[pa.Array]) -> set[i
     }
 
 
-def _states(laws: Laws) -> tuple[State, list[Rows]]:
-    """The states of groups of made-up events, and these."""
+def _examples() -> list[Groups]:
+    """The groups of made-up events that are tried, three for each example."""
     index = np.random.default_rng(1).integers(0, 3 * TRIPLES, 3 * TRIPLES)
     sizes = np.bincount(index, minlength=3 * TRIPLES) + 1
-    groups: list[Rows] = [rows.tolist() for rows in np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])]
-    return laws.states(groups), groups
+    groups = [rows.tolist() for rows in np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])]
+    return [groups[part::3] for part in range(3)]
 
 
 def _outcomes(laws: Laws) -> list[Outcome]:
     """Identity on the left and on the right of every group of events, and associativity of every three."""
-    bound = laws.bound
-    states, groups = _states(laws)
-    create = bound.scatter(len(groups), np.empty(0, np.intp), {key: column[:0] for key, column in states.items()})
-    results = bound.finish(states)
-    alone: list[tuple[Rows, Rows, Rows]] = [(rows, [], []) for rows in groups]
-    nothing = [0.0] * len(groups)
-    x, y, z = ({key: column[part::3] for key, column in states.items()} for part in range(3))
-    large = [size_of(result) for result in results.to_pylist()]
-
-    def finished(a: State, b: State) -> pa.Array:
-        return bound.finish(bound.combine(a, b))
-
-    return [
-        Outcome(Laws.identity, alone, finished(create, states), results, nothing),
-        Outcome(Laws.identity, alone, finished(states, create), results, nothing),
-        Outcome(
-            Laws.associativity,
-            list(zip(groups[0::3], groups[1::3], groups[2::3], strict=True)),
-            finished(bound.combine(x, y), z),
-            finished(x, bound.combine(y, z)),
-            [max(three) for three in zip(large[0::3], large[1::3], large[2::3], strict=True)],
-        ),
-    ]
+    three = _examples()
+    alone = list(itertools.chain.from_iterable(three))
+    nothing: Groups = [[]] * len(alone)
+    outcomes = []
+    for law, examples in ((Laws.identity, [alone, nothing, nothing]), (Laws.associativity, three)):
+        for claim in law(laws, *examples):
+            found, expected = (laws.bound.finish(states) for states in (claim.found, claim.expected))
+            sizes = [list(map(size_of, laws.finished(states))) for states in claim.scale or ()]
+            largest = [max(each) for each in zip(*sizes, strict=True)] if sizes else [0.0] * len(found)
+            outcomes.append(Outcome(law, list(zip(*examples, strict=True)), found, expected, largest))
+    return outcomes
 
 
 def _repeatable(one: Outcome, other: Outcome) -> bool:
@@ -200,7 +187,7 @@ def _broken_by(laws: Laws, law: Law, example: tuple[Rows, Rows, Rows]) -> str | 
     try:
         laws.require(law, *example)
     except LawError as error:
-        if not all(_alike(claim.found, claim.expected) for claim in law(laws, *example)):
+        if not all(_alike(claim.found, claim.expected) for claim in law(laws, *([rows] for rows in example))):
             return str(error)
     return None
 

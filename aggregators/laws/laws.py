@@ -15,7 +15,7 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
-from ..contract.aggregate import Bindable, State
+from ..contract.aggregate import Bindable, State, StateRanges
 from ..contract.bound import BoundAggregate, length
 from ..contract.frames import Frames
 from ..errors import FramefoldError, LawError, OperationError
@@ -23,10 +23,13 @@ from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.arrays import Ints
 from ..states.fields import Column, Compensated
 from ..states.objects import Objects
-from ..states.rows import concatenate
+from ..states.rows import join, take
 from .tolerance import LAST, NUDGE, close, nudge, size_of
 
 Rows = list[int]
+
+Groups = Sequence[Rows]
+"""A group of rows for each example."""
 
 LIFE, LIVES = 7919, 1009
 """Lifetimes of up to LIVES ticks, which differ by LIFE from row to row: primes, so that few are equal."""
@@ -37,7 +40,7 @@ TRIALS = 4
 
 @dataclass(frozen=True)
 class Claim:
-    """A law's claim about an example: two columns of states have equal results.
+    """A law's claim about examples: two columns of states have equal results.
 
     Attributes
     ----------
@@ -48,7 +51,7 @@ class Claim:
     scale
         States whose results give the scale of rounding; None where results must be equal to the last bit.
     groups
-        The groups of rows that the example is made of.
+        The groups of rows that the examples are made of.
     results
         The results that are found, where no state has them.
     """
@@ -57,13 +60,13 @@ class Claim:
     found: State
     other: str
     expected: State
-    groups: dict[str, Rows]
+    groups: dict[str, Groups]
     scale: Sequence[State] | None = ()
     results: list[Any] | None = None
 
 
 class Laws:
-    """The laws of one operation, each a function from three groups of rows to claims.
+    """The laws of one operation, each a function from examples, of up to three groups of rows each, to claims.
 
     Parameters
     ----------
@@ -98,34 +101,34 @@ class Laws:
             laws.append(Laws.ranges)
         return laws
 
-    def identity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        state = self.state(a)
-        create = self.bound.identity
-        yield Claim("identity: combine(create, a)", self.bound.combine(create, state), "a", state, {"a": a})
-        yield Claim("identity: combine(a, create)", self.bound.combine(state, create), "a", state, {"a": a})
+    def identity(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        states = self.states(a)
+        create = take(self.bound.identity, np.zeros(len(a), np.intp))
+        yield Claim("identity: combine(create, a)", self.bound.combine(create, states), "a", states, {"a": a})
+        yield Claim("identity: combine(a, create)", self.bound.combine(states, create), "a", states, {"a": a})
 
-    def associativity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+    def associativity(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
         combine = self.bound.combine
-        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+        x, y, z = self.in_order(a, b, c)
         left, right = combine(combine(x, y), z), combine(x, combine(y, z))
         yield Claim("associativity: (a b) c", left, "a (b c)", right, {"a": a, "b": b, "c": c}, (x, y, z))
 
-    def split(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y = self.state(a), self.state(b, len(a))
-        at_once, joined = self.state(a + b), self.bound.combine(x, y)
+    def split(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y = self.in_order(a, b)
+        at_once = self.states([one + other for one, other in zip(a, b, strict=True)])
         named = "split: combine(accumulate(a), accumulate(b))"
-        yield Claim(named, joined, "accumulate(a + b)", at_once, {"a": a, "b": b}, (x, y))
+        yield Claim(named, self.bound.combine(x, y), "accumulate(a + b)", at_once, {"a": a, "b": b}, (x, y))
 
-    def elements(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y, z = self.state(a), self.state(b), self.state(c)
-        together, groups = self.states([a, b, c]), {"a": a, "b": b, "c": c}
-        yield Claim("elements: accumulate of three frames", together, "one by one", _stack([x, y, z]), groups)
-        columns = self.bound.combine(_stack([x, y]), _stack([y, z]))
-        singles = _stack([self.bound.combine(x, y), self.bound.combine(y, z)])
+    def elements(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y, z = map(self.states, (a, b, c))
+        together, groups = self.states([*a, *b, *c]), {"a": a, "b": b, "c": c}
+        yield Claim("elements: accumulate of three frames", together, "one by one", join([x, y, z]), groups)
+        columns = self.bound.combine(join([x, y]), join([y, z]))
+        singles = join([self.bound.combine(x, y), self.bound.combine(y, z)])
         yield Claim("elements: combine of columns", columns, "one by one", singles, groups)
 
-    def deduct(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y = self.state(a), self.state(b, len(a))
+    def deduct(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y = self.in_order(a, b)
         both = self.bound.combine(x, y)
         if any(np.isinf(cast(Compensated, both[key]).magnitude()).any() for key in self.bound.compensated):
             return  # too large for a pair of floats: no window slides by it
@@ -133,29 +136,29 @@ class Laws:
         rest, groups = self.bound.deduct(both, x), {"a": a, "b": b}
         yield Claim("deduct: deduct(combine(a, b), a)", rest, "b", y, groups, None if exact else (x, y))
 
-    def commutativity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y = self.state(a), self.state(b, len(a))
+    def commutativity(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y = self.in_order(a, b)
         one, other = self.bound.combine(x, y), self.bound.combine(y, x)
         yield Claim("commutativity: combine(a, b)", one, "combine(b, a)", other, {"a": a, "b": b}, (x, y))
 
-    def ranges(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+    def ranges(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y, z = self.in_order(a, b, c)
         combined = {(0, 0): self.bound.identity, (0, 1): x, (1, 2): y, (2, 3): z}
         combined[0, 2], combined[1, 3] = self.bound.combine(x, y), self.bound.combine(y, z)
         combined[0, 3] = self.bound.combine(combined[0, 2], z)
         forward = sorted(combined)
         for way in (forward[:3] + forward[4:], forward[::-1]):  # both ends ascend; in another order, and nested
             low, high = np.array(way).T
-            found = self.bound.finish_ranges(_stack([x, y, z]), Combined(low, high))
+            found = self.bound.finish_ranges(join([x, y, z]), Combined(low, high))
             if found is not None:
                 found = self.bound.finish(found) if isinstance(found, Mapping) else found
-                expected = _stack([combined[each] for each in way])
+                expected = join([combined[each] for each in way])
                 named = f"ranges: finish_ranges from {low.tolist()} to {high.tolist()} of a, b, c"
                 groups = {"a": a, "b": b, "c": c}
                 yield Claim(named, expected, "that of combined states", expected, groups, (x, y, z), found.to_pylist())
 
-    def purity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+    def purity(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        x, y, z = self.in_order(a, b, c)
         before = [_frozen(state) for state in (x, y, z)]
         joined = self.bound.combine(x, y)
         kept, first = _frozen(joined), self.finished(joined)
@@ -171,14 +174,14 @@ class Laws:
             raise LawError(f"purity: a state changed after it was combined or finished; {shown}")
         yield from ()
 
-    def travel(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
-        state = self.states([a, b])
-        back = travelled(self.bound, state)
-        yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
+    def travel(self, a: Groups, b: Groups, c: Groups) -> Iterator[Claim]:
+        states = self.states([*a, *b])
+        back = travelled(self.bound, states)
+        yield Claim("travel: states that went over the wire", back, "those sent", states, {"a": a, "b": b})
 
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
-        """LawError unless all claims of a law about these groups of rows hold."""
-        for number, claim in enumerate(law(self, a, b, c)):
+        """LawError unless all claims of a law about these groups of rows, an example, hold."""
+        for number, claim in enumerate(law(self, [a], [b], [c])):
             found = self.finished(claim.found) if claim.results is None else claim.results
             expected = self.finished(claim.expected)
             size = None
@@ -202,10 +205,10 @@ class Laws:
 
     def _nearby(self, law: Law, number: int, claim: Claim) -> Iterator[tuple[float, list[Any]]]:
         """The expected results of a claim where a column is perturbed or a row is doubled, each after its weight."""
-        groups = claim.groups
+        groups = {name: several[0] for name, several in claim.groups.items()}
 
         def expected(laws: Laws, groups: Mapping[str, Rows]) -> list[list[Any]]:
-            claims = law(laws, *(groups.get(group, []) for group in "abc"))
+            claims = law(laws, *([groups.get(group, [])] for group in "abc"))
             return [laws.finished(each.expected) for each in itertools.islice(claims, number, number + 1)]
 
         for name, group in groups.items():
@@ -222,7 +225,7 @@ class Laws:
                     nudged = expected(Laws(self.operation, {**columns, name: column}), alone)
                     yield from ((LAST / NUDGE, result) for result in nudged)
 
-    def states(self, groups: Sequence[Rows], start: int = 0) -> State:
+    def states(self, groups: Groups, start: int = 0) -> State:
         """The states of groups of rows, each group one frame, in time order from a tick on."""
         rows = np.array([row for group in groups for row in group])
         index = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
@@ -232,67 +235,50 @@ class Laws:
             frames = Lifetimes(index, len(groups), ticks, head=rows * LIFE % LIVES + 1, tail=rows % LIVES)
         return self.bound.accumulate(frames, [self.columns[name].take(pa.array(rows)) for name in self.bound.columns])
 
-    def state(self, group: Rows, start: int = 0) -> State:
-        """The state of one group of rows."""
-        return self.states([group], start)
+    def in_order(self, *several: Groups) -> list[State]:
+        """The states of groups of rows, each time later than those of the groups before."""
+        starts = itertools.accumulate((sum(map(len, groups)) for groups in several[:-1]), initial=0)
+        return list(map(self.states, several, starts))
 
     def finished(self, state: State) -> list[Any]:
         """The results of states as Python values."""
         results: list[Any] = self.bound.finish(state).to_pylist()
         return results
 
-    def shown(self, groups: Mapping[str, Rows]) -> str:
-        """Groups of rows in words."""
+    def shown(self, groups: Mapping[str, Groups]) -> str:
+        """The groups of rows of an example in words."""
         of = self.bound.columns
         return "; ".join(
             f"{name}: "
             + (", ".join(f"{c}={self.columns[c].take(pa.array(rows)).to_pylist()}" for c in of) or f"{len(rows)} rows")
-            for name, rows in groups.items()
+            for name, (rows, *_) in groups.items()
         )
 
 
-@dataclass(frozen=True)
-class Combined:
+class Combined(StateRanges):
     """Ranges of states, over which other operations are computed from states combined one after the other."""
 
-    low: Ints
-    high: Ints
-
-    @property
-    def ascending(self) -> bool:
-        """Whether no end of a range is below that of the range before it."""
-        return all(bool((ends[1:] >= ends[:-1]).all()) for ends in (self.low, self.high))
-
-    def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
-        """The results of another operation over the same ranges."""
-        return self.finish_others(operation, states, self.low, self.high)
-
     def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
-        """The results of another operation over other ranges."""
         rows = [
-            _stack([operation.identity, {key: column[first:last] for key, column in states.items()}])
+            join([operation.identity, take(states, slice(first, last))])
             for first, last in zip(low.tolist(), high.tolist(), strict=True)
         ]
-        return operation.finish(_stack([reduced(operation, each) for each in rows]))
+        return operation.finish(join([reduced(operation, each) for each in rows]))
 
 
 def reduced(operation: BoundAggregate, states: State) -> State:
     """All states combined to one."""
-    each = [{key: column[row : row + 1] for key, column in states.items()} for row in range(length(states))]
+    each = [take(states, slice(row, row + 1)) for row in range(length(states))]
     return functools.reduce(operation.combine, each)
 
 
-Law = Callable[[Laws, Rows, Rows, Rows], Iterator[Claim]]
+Law = Callable[[Laws, Groups, Groups, Groups], Iterator[Claim]]
 
 
 def travelled(bound: BoundAggregate, state: State) -> State:
     """States that went over the wire, and share nothing with those sent."""
     fields = {key: kind.of_pickles(lambda: Objects(trusted=True)) for key, kind in bound.fields.items()}
     return {key: kind.from_arrow(kind.to_arrow(state[key])) for key, kind in fields.items()}
-
-
-def _stack(states: Sequence[State]) -> State:
-    return {key: concatenate([state[key] for state in states]) for key in states[0]}
 
 
 def _frozen(state: State) -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Index, Ints
-from ..states.parts import joined
+from ..states.limbs import joined
 from ..tuning import CACHED_ROWS
 
 MOST = np.iinfo(np.int64).max

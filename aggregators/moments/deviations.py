@@ -71,7 +71,7 @@ class Deviations:
         found = gridded(frames, values)
         if found is None:
             return cls._of_each(frames, values)
-        frames.know_count(found.rows)
+        frames.counts = found.rows
         total, squares = two_sum(*found.sums[:2]), two_sum(*found.sums[2:])
         made = cls(found.rows, found.centre, *total, *squares, np.zeros(frames.size, np.int8))
         if found.doubtful.any():

@@ -15,10 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .. import loops
-from ..contract.aggregate import StateRanges
+from ..contract.aggregate import State, StateFunctions, StateRanges
 from ..contract.bound import BoundAggregate
-from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, Sums
 from ..states.alike import are_ones, are_zeros, zeros
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.double_double import two_sum
@@ -32,20 +30,20 @@ MIN_VARIANCE = 2.0**-32
 """The least variance, in squares of the greatest deviation of a segment: it has more than 60 bits."""
 
 
-class CentredSums(Sums):
+class CentredSums(StateFunctions):
     """Sums of deviations about common centres, and of products of these, in pairs of floats; without a deduct."""
 
     sums: tuple[str, ...] = ()
-    deduct = AggregateOperation.deduct  # type: ignore[assignment]
+    commutative = True
 
     def __init_subclass__(cls) -> None:
         parts = [(f"{name}{part}", pa.float64()) for name in cls.sums for part in ("", "_low")]
         cls.state = {"count": "int64", **dict.fromkeys(cls.sums, "compensated")}
+        cls.ufuncs = dict.fromkeys(cls.state, np.add)
         cls.result = pa.struct([("count", pa.int64()), *parts])
-        super().__init_subclass__()
 
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        raise NotImplementedError  # its states are made of others
+    def combine(self, a: State, b: State) -> State:
+        return {field: a[field] + b[field] for field in self.state}
 
     def finish(self, a: State) -> Any:
         columns = [a["count"], *(part for name in self.sums for part in (a[name].high, a[name].low))]

@@ -15,7 +15,7 @@ import numpy as np
 from .. import loops
 from ..states.arrays import Floats, Index, Ints
 from ..states.fields import Compensated
-from ..states.parts import distilled, in_floats
+from ..states.limbs import distilled, in_floats
 
 MAX_STEP = 50
 """The most bits of an integer: those of a float but for sign, carry and bias."""

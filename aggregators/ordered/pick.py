@@ -60,10 +60,7 @@ class Pick(TypedOperation):
             return self._picked(frames, *columns)
         valid = compared.is_valid().to_numpy(zero_copy_only=False)
         identity = {key: field(kind).full(self.create()[key], 1) for key, kind in self.state.items()}
-        rows = pa.array(np.flatnonzero(valid))
-        return accumulate_where(
-            frames, valid, lambda some: self._picked(some, *(column.take(rows) for column in columns)), identity
-        )
+        return accumulate_where(frames, valid, columns, lambda some, kept: self._picked(some, *kept), identity)
 
     def _picked(self, frames: Frames, value: pa.Array, compared: pa.Array) -> State:
         ranks = []

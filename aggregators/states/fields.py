@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -148,56 +148,30 @@ class Compensated:
 Column: TypeAlias = NDArray[Any] | Compensated | Exact | Ragged
 
 
-class Field(Protocol):
-    """One field of a state: its columns, and their conversion to Arrow and back."""
+@dataclass(frozen=True)
+class Plain:
+    """A numpy array of a fixed-width type; what is said of its methods holds for all fields."""
+
+    dtype: np.dtype[Any]
+    pickles = False
+    """Whether its planes have Python objects by pickle, at whatever depth: who reads them may run code."""
 
     @property
     def exact(self) -> bool:
         """Whether combining and deducting never loses anything."""
-
-    @property
-    def pickles(self) -> bool:
-        """Whether its planes have Python objects by pickle, at whatever depth: who reads them may run code."""
-
-    @property
-    def planes(self) -> dict[str, pa.DataType]:
-        """The Arrow columns that hold it: a suffix of the name each ("" for only one), and the type."""
-
-    def full(self, value: Any, length: int) -> Column:
-        """A column of one value."""
-
-    def column(self, values: Any) -> Column:
-        """What an operation returned as a column of the field; TypeError or ValueError where it does not fit."""
-
-    def to_arrow(self, column: Any) -> list[pa.Array]:
-        """The planes of a column."""
-
-    def from_arrow(self, planes: Sequence[pa.Array]) -> Column:
-        """The column of its planes; EngineError where these are pickles, and the field does not trust them."""
-
-    def of_pickles(self, change: Callable[[], Objects]) -> Field:
-        """The field, with another in place of each field of pickles in it."""
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A numpy array of a fixed-width type."""
-
-    dtype: np.dtype[Any]
-    pickles = False
-
-    @property
-    def exact(self) -> bool:
         return self.dtype.kind in "biumM"
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
+        """The Arrow columns that hold it: a suffix of the name each ("" for only one), and the type."""
         return {"": pa.from_numpy_dtype(self.dtype)}
 
     def full(self, value: Any, length: int) -> NDArray[Any]:
+        """A column of one value."""
         return np.full(length, value, self.dtype)
 
     def column(self, values: Any) -> NDArray[Any]:
+        """What an operation returned as a column of the field; TypeError or ValueError where it does not fit."""
         if isinstance(values, (Compensated, Exact)):
             raise TypeError(f"a {type(values).__name__} column")
         array: NDArray[Any] = np.asarray(values)
@@ -209,7 +183,8 @@ class Plain:
             array = array.astype(self.dtype)
         return array
 
-    def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
+        """The planes of a column."""
         if column.dtype == self.dtype == bool and column.all():
             return [alike.trues(len(column))]
         return [
@@ -217,12 +192,14 @@ class Plain:
         ]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
+        """The column of its planes; EngineError where these are pickles, and the field does not trust them."""
         if self.dtype == bool and planes[0].true_count == len(planes[0]):
             return np.ones(len(planes[0]), bool)
         array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)
         return array.astype(self.dtype, copy=False)
 
     def of_pickles(self, change: Callable[[], Objects]) -> Plain:
+        """The field, with another in place of each field of pickles in it."""
         return self
 
 
@@ -249,7 +226,7 @@ class CompensatedField:
             raise ValueError(f"an array of {np.ndim(values)} dimensions")
         return Compensated.of(values)
 
-    def to_arrow(self, column: Compensated) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         if column.special_values is None:
             special = [alike.nulls(len(column))] * 4
         else:
@@ -265,6 +242,10 @@ class CompensatedField:
 
     def of_pickles(self, change: Callable[[], Objects]) -> CompensatedField:
         return self
+
+
+Field: TypeAlias = Plain | CompensatedField | ExactField | Objects | RaggedField
+"""One field of a state: its columns, and their conversion to Arrow and back."""
 
 
 def joins_exactly(function: Any, kind: Field) -> bool:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .arrays import Bools, Floats, Ints
-from .double_double import quotient, two_sum
+from .double_double import quotient, to_odd, two_sum
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
@@ -186,6 +186,39 @@ def pairs(limbs: Sequence[Ints], bits: int = BITS, exponent: int = 0) -> tuple[F
     return two_sum(high, low)
 
 
+def joined(integers: list[Ints], step: int) -> tuple[Floats, Floats]:
+    """Sums of integers, in units ``2**step`` apart, as pairs of floats in the first unit: nearest float, what it lacks.
+
+    All integers but the first are of values of up to ``step`` bits and a sign.
+    """
+    return distilled(in_floats(integers, step), 2)
+
+
+def in_floats(integers: list[Ints], step: int) -> list[Floats]:
+    """Such integers as floats, none of which has bits of another."""
+    for place in range(len(integers) - 1, 0, -1):  # all but the first have no more bits than a float
+        integers[place - 1] = integers[place - 1] + (integers[place] >> step)
+        integers[place] = integers[place] & ((1 << step) - 1)
+    first, *others = integers
+    parts = [(first & ~MASK).astype(np.float64), (first & MASK).astype(np.float64)]
+    return parts + [np.ldexp(each.astype(np.float64), -step * place) for place, each in enumerate(others, 1)]
+
+
+def distilled(parts: list[Floats], rounds: int) -> tuple[Floats, Floats]:
+    """The sums of columns, coarsest first, as pairs of floats.
+
+    As many rounds as columns are enough for whatever cancels (T. Ogita, S. Rump and S. Oishi, "Accurate Sum and Dot
+    Product", 2005).
+    """
+    for _ in range(rounds):
+        for place in reversed(range(len(parts) - 1)):
+            parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
+    rest = parts[-1]
+    for part in reversed(parts[2:-1]):
+        rest = part + rest
+    return two_sum(parts[0], to_odd(*two_sum(parts[1], rest)))
+
+
 @dataclass(frozen=True)
 class ExactField:
     """An :class:`Exact` column of a fixed number of limbs."""
@@ -209,7 +242,7 @@ class ExactField:
             raise TypeError(f"values of type {array.dtype}")
         return Exact.of(array, self.limbs)
 
-    def to_arrow(self, column: Exact) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         return [pa.array(limb) for limb in column.carried().limbs]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Exact:

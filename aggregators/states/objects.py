@@ -44,9 +44,7 @@ class Objects:
         return {"": self.type if self.type is not None else pa.large_binary()}
 
     def full(self, value: Any, length: int) -> NDArray[Any]:
-        array = np.empty(length, object)
-        array[:] = [value] * length
-        return array
+        return self.column([value] * length)
 
     def column(self, values: Any) -> NDArray[Any]:
         if isinstance(values, np.ndarray) and values.dtype == object:
@@ -61,7 +59,7 @@ class Objects:
         """The bytes of each text; None where an array has room for all, or they are none, as ``longest`` is theirs."""
         return None if len(column) * longest <= large.ARRAY_BYTES else large.sizes_of_values(column)
 
-    def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         values = column.tolist()
         if self.type is None:
             values = pickled(values)
@@ -69,18 +67,15 @@ class Objects:
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         values = planes[0].to_pylist()
-        return self.column(self._unpickled(values) if self.type is None else values)
-
-    def of_pickles(self, change: Callable[[], Objects]) -> Objects:
-        return change() if self.pickles else self
-
-    def _unpickled(self, values: Sequence[bytes]) -> list[Any]:
-        if len(values) and not self.trusted:
+        if self.pickles and values and not self.trusted:
             raise EngineError(
                 "a state is Python objects, and comes as pickles that nobody has said can be trusted: they may run any "
                 "code; expected .stream(trust_checkpoint=True) where it is from a checkpoint"
             )
-        return list(map(pickle.loads, values))
+        return self.column(list(map(pickle.loads, values)) if self.pickles else values)
+
+    def of_pickles(self, change: Callable[[], Objects]) -> Objects:
+        return change() if self.pickles else self
 
 
 class Pickle(bytes):
@@ -133,7 +128,7 @@ class HeldObjects(Objects):
     def planes(self) -> dict[str, pa.DataType]:
         return {"": pa.int64()}
 
-    def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         first = self.store.add(column.tolist())
         return [pa.array(np.arange(first, first + len(column)))]
 

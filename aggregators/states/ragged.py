@@ -187,7 +187,7 @@ class RaggedField:
             raise TypeError(f"{type(values).__name__}, not Ragged")
         return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
 
-    def to_arrow(self, column: Ragged) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         offsets = alike.to_arrow(column.offsets, offsets=True)
         return [
             pa.LargeListArray.from_arrays(offsets, large.one_array(kind.to_arrow(column.planes[name])[0]))

@@ -17,7 +17,7 @@ from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states.arrays import Bools
 from ..states.fields import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated
-from ..states.parts import joined
+from ..states.limbs import joined
 
 TOP = 18
 """Values below 2**TOP are ordinary, ..."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.contract.aggregate import StateRanges
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
@@ -148,34 +148,19 @@ def room_taken(operation: BoundAggregate, states: State, low: Ints, high: Ints) 
     return np.cumsum(before[high] - before[low])
 
 
-@dataclass(frozen=True)
-class Slid:
-    """The ranges that ``finish_ranges`` is given, and how other operations are computed over ranges.
+class Slid(StateRanges):
+    """Ranges of states, over which other operations are computed as windows slide."""
 
-    See :class:`~framefold.aggregators.contract.operation.StateRanges`.
-    """
-
-    ranges: RangeFacts
-
-    @property
-    def low(self) -> Ints:
-        """The first state of each range."""
-        return self.ranges.low
-
-    @property
-    def high(self) -> Ints:
-        """The state after the last one of each range."""
-        return self.ranges.high
+    def __init__(self, ranges: RangeFacts) -> None:
+        super().__init__(ranges.low, ranges.high)
+        self.ranges = ranges
 
     @property
     def ascending(self) -> bool:
-        """Whether no end of a range is below that of the range before it."""
         return self.ranges.ascending
 
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
-        """The results of another operation over the same ranges."""
         return one_array(results_over(operation, states, self.ranges))
 
     def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
-        """The results of another operation over other ranges of other states."""
         return one_array(results_over(operation, states, RangeFacts(low, high)))
