@@ -173,7 +173,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         give_back()
     if LOGGER.isEnabledFor(logging.INFO):
         report_partials(merged, "the local engine", events)
-    return results_of_partials(merged, began)
+    return results_of_partials(merged, began, watched_by=not source.shows_progress)
 
 
 def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
@@ -182,7 +182,9 @@ def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
         warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
 
 
-def results_of_partials(merged: Partials, began: float, *, wanted: Wanted | None = None) -> pa.Table:
+def results_of_partials(
+    merged: Partials, began: float, *, watched_by: bool = True, wanted: Wanted | None = None
+) -> pa.Table:
     """The results of merged partials, by several threads.
 
     Parameters
@@ -191,6 +193,8 @@ def results_of_partials(merged: Partials, began: float, *, wanted: Wanted | None
         All partials of a query.
     began
         When the query began, by the monotonic clock.
+    watched_by
+        Whether it says how far it is.
     wanted
         The windows that are wanted; None: all.
     """
@@ -198,7 +202,12 @@ def results_of_partials(merged: Partials, began: float, *, wanted: Wanted | None
     threads = pa.cpu_count() if plan.only_library_code else 1
     parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
-    slid = in_order(partial(counted_results, wanted=wanted), parts, threads, watch)
+    slid = in_order(
+        partial(counted_results, wanted=wanted),
+        parts,
+        threads,
+        watch if watched_by else None,
+    )
     tables = (table for _, table in slid)
     found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
@@ -359,7 +368,9 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
     held = HELD_BYTES - FEW_BYTES
     readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
-    parts = in_order(partial(accumulate_reader, plan), readers.readers, readers.threads, watch)
+    parts = in_order(
+        partial(accumulate_reader, plan), readers.readers, readers.threads, None if source.shows_progress else watch
+    )
     for count, without, found in parts:
         events += count
         nulls += without

@@ -23,12 +23,14 @@ from ..reading import SparkFiles
 from ..runtime.explain import Explanation
 from .arguments import MASTER, check_shared, is_cluster, read_aggregates, split
 from .inputs import STANDARD, Inputs, UnknownFileSystemError, is_address, kind_of, open_files, without_standard_input
+from .messages import ShownSource
 from .output import WINDOW, check_new, check_out, preview, write_dataframe, write_stdout, write_table
 from .overlap import check_apart
 from .windows import read_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from rich.progress import Progress
 
 
 SHARE_OF_MEMORY = 4
@@ -186,7 +188,9 @@ class Job:
 
     def _locally(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation]) -> None:
         began = clock.perf_counter()
-        self._destination.take_table(self._query(inputs.files, keys).aggregate(**outputs), began)
+        with _progress() as progress:
+            result = self._query(ShownSource(inputs.files, progress), keys).aggregate(**outputs)
+        self._destination.take_table(result, began)
 
     def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation]) -> None:
         query = self._query(data, keys)
@@ -270,6 +274,15 @@ def default_engine() -> str:
 def note(message: str) -> None:
     """Say something on standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(without_secrets(message))}[/dim]")
+
+
+def _progress() -> Progress:
+    from rich.progress import MofNCompleteColumn, Progress
+
+    console = Console(stderr=True)
+    console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextmanager

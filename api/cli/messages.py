@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import typer
 
 from .. import CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning
-from ..runtime.sources.files import one_line
+from ..runtime.sources.arrow import Reader, Readers
+from ..runtime.sources.file_source import FileSource
+from ..runtime.sources.files import Files, one_line
+from .inputs import TEXT
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
 OURS = (CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning)
 """The warnings that are shown as sentences."""
 
@@ -93,3 +100,31 @@ def essence(report: str) -> str:
     lines = [line.strip() for line in report.splitlines() if line.strip()]
     parts = [named[1] if named else lines[0] if lines else "it does not say why", *causes[-1:]]
     return ": ".join(dict.fromkeys(one_line(Exception(part)) for part in parts))
+
+
+class ShownSource(FileSource):
+    """The events in files, with a display of how many have been read."""
+
+    shows_progress = True
+
+    def __init__(self, files: Files, progress: Progress) -> None:
+        super().__init__(files)
+        known = files.format not in TEXT and not progress.disable
+        self.progress = progress
+        self.task = progress.add_task("reading events", total=self.data.count_rows() if known else None)
+
+    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """See :meth:`Source.batches`."""
+        found = super().batches(columns)
+        return pa.RecordBatchReader.from_batches(found.schema, self._shown(lambda: found))
+
+    def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
+        """See :meth:`Source.readers`."""
+        found = super().readers(columns, dictionaries)
+        return found and Readers((partial(self._shown, read) for read in found.readers), found.threads)
+
+    def _shown(self, read: Reader) -> Iterator[Any]:
+        for batch in read():
+            self.progress.update(self.task, advance=len(batch))
+            yield batch
+            del batch  # or it would be held while the next one is read

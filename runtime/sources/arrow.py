@@ -55,6 +55,8 @@ class Source:
 
     schema: pa.Schema
     condition: pc.Expression | None = None
+    shows_progress = False
+    """Whether it says itself how many events have been read."""
 
     def __init__(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import inspect
+import io
 import json
 import os
 import re
@@ -19,12 +20,13 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
 import framefold as ff
 
 from ..support.command_line import ALIASES, OPERATIONS, main
 from ..support.inner import inner, place_of
-from ..support.limits import limits
 from ..support.plans import Operation
 
 START = datetime.datetime(2024, 5, 1)
@@ -531,13 +533,13 @@ def test_packed_text(folder: Path, tmp_path: Path, expected: list[tuple[Any, ...
         close(rows_of(pyarrow.feather.read_table(out)), expected)
 
 
-def test_how_far_a_long_job_is_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[str, int | None]] = []
-    monkeypatch.setattr(*place_of("bar"), lambda *asked: shown.append(asked))
-    pq.write_table(TABLE, tmp_path / "e.parquet", row_group_size=2)
-    with limits(progress_patience=-1, file_batch_rows=2):
-        assert command([str(tmp_path / "e.parquet"), *QUERY, *OUTPUTS]) == 0
-    assert shown == [("accumulating events", len(ROWS))]
+def test_how_many_events_were_read_is_shown_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("e.parquet", "e.csv"):
+        progress = Progress(console=Console(file=io.StringIO(), force_terminal=True))
+        monkeypatch.setattr(*place_of("progress of a run"), lambda progress=progress: progress)
+        assert command([str(folder / name), *QUERY, *OUTPUTS]) == 0
+        (task,) = progress.tasks
+        assert (task.completed, task.total) == (len(ROWS), len(ROWS) if name == "e.parquet" else None)
 
 
 @pytest.mark.minima

@@ -114,6 +114,15 @@ def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch
     assert moved == [3, "closed"]
 
 
+def test_a_source_may_show_it_itself(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+    limit(progress_patience=-1)
+    monkeypatch.setattr(*place_of("bar"), lambda what, total: pytest.fail(what))
+    limit(batch_rows=50)
+    source = Source(pa.table({"t": range(100)}))
+    source.shows_progress = True
+    ff.events(source, time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+
+
 def test_how_many_events_there_are_is_known_of_tables_and_parquet(tmp_path: Path) -> None:
     table = pa.table({"t": range(7)})
     pq.write_table(table, tmp_path / "events.parquet")

@@ -63,6 +63,7 @@ INNER = {
     "a run on Spark": "cli.job:Job._on_spark",
     "session of a run": "cli.job:Job._session",
     "start of a run": "cli.job:Job.start",
+    "progress of a run": "cli.job:_progress",
     "memory for a run": "cli.job:memory",
     "whether Spark is there": "cli.job:has_spark",
     "lines of JSON": "cli.output:json_lines",
