@@ -132,11 +132,6 @@ class LastOfKey(WithValidity):
     valid_by = "rows"
     counts_rows = True
 
-    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
-        """After its last row, which has to have its place among those of its time."""
-        assert ranges.at is not None
-        return ranges.at + 1
-
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1
 
@@ -213,12 +208,9 @@ class EachRow(RowSteps):
     """The last n rows at each row of a key: each is a frame, by its number, with one time."""
 
     window_inputs = frozenset({"first"})
+    one_for_each = "event"
 
     frames = LastOfKey.frames
-
-    @property
-    def one_for_each(self) -> Literal["event"]:
-        return "event"
 
     @property
     def rows_back(self) -> RowsBack | None:
@@ -252,7 +244,7 @@ class TimeCounts(LastOfKey):
     block = (0, 1)
 
     @property
-    def one_for_each(self) -> Literal["event"] | None:
+    def one_for_each(self) -> Literal["event"] | None:  # type: ignore[override]
         return "event" if self.every == 1 else None
 
     @property
@@ -319,6 +311,11 @@ class TimeCounts(LastOfKey):
 
     def why_no_stream(self, alone: bool) -> str | None:
         return None if alone or self.every == 1 else self.among_others
+
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        """After its last row, which has to have its place among those of its time."""
+        assert ranges.at is not None
+        return ranges.at + 1
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         gone = (view.ends - view.starts - self.n - 1).clip(0)
