@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes
+from ..columns.key_codes import match
 from ..columns.plain import normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import GivenRows, PartialsView
@@ -218,11 +218,7 @@ class Anchored(Windows):
                     f"{anchors} anchors for each of {keys} keys are too many; expected anchors by key (by=)"
                 )
             return np.repeat(np.arange(keys), anchors), np.tile(np.arange(anchors), keys)
-        both = [pa.concat_arrays([mine, theirs]) for mine, theirs in zip(partials.keys, self.keys, strict=True)]
-        codes, size = key_codes([normalised(column) for column in both], keys + anchors, ordered=False)
-        of_key = np.full(size, -1, np.int64)
-        of_key[codes[:keys]] = np.arange(keys)
-        key = of_key[codes[keys:]]
+        key = match(partials.keys, self.keys)
         found = np.flatnonzero(key >= 0)
         return key[found], found
 
