@@ -126,10 +126,3 @@ def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequenc
     if keys is None and not types and fill.first is not None and fill.last is not None:
         keys = ()
     return replace(windows, fill=replace(fill, keys=keys, given=None))
-
-
-def check_gap(windows: Windows, fill: Fill, frames: tuple[int | None, int | None]) -> None:
-    """QueryError where all of the time that is to be filled is in a gap between windows."""
-    first, last = frames
-    if first is not None and last is not None and first > last:
-        raise QueryError(f"{windows.named} are filled{fill.words.removeprefix(', also')}, where none is; expected more")

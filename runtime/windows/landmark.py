@@ -305,10 +305,8 @@ class LandmarkEach(Bounded):
         if self.beyond is not None and len(row):
             opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
             high = np.minimum(high, opened[partials.key])
-        if partials.untimed:
-            found = Ranges(low, high, row, UNTIMED, UNTIMED)
-            return found if self.beyond is None else found.where(found.high > found.low)
-        end = at if self.until is None else np.minimum(at, self.until)
-        start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
-        found = Ranges(low, high, row, start, end, at)
+        found = Ranges(low, high, row, UNTIMED, UNTIMED)
+        if not partials.untimed:
+            end = at if self.until is None else np.minimum(at, self.until)
+            found = found._replace(start=self.starts_of(partials, row), end=end, at=at)
         return found if self.beyond is None else found.where(found.high > found.low)

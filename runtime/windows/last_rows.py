@@ -221,11 +221,10 @@ class EachRow(RowSteps):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         low, high, _ = partials.around(1 - self.steps.size, 0)
-        if partials.untimed:
-            found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
-        else:
+        found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
+        if not partials.untimed:
             at = partials.window_inputs["first"]
-            found = Ranges(low, high, numbers(len(low)), at[low], at, at)
+            found = found._replace(start=at[low], end=at, at=at)
         if self.min_fill == "full":
             found = found.where(np.flatnonzero(partials.frames >= self.steps.size - 1))
         return found
