@@ -162,6 +162,8 @@ class Windows(ABC):
     """Whether an event may join two windows, so that one in a window that has closed may be in an open one."""
     runs: ClassVar[bool] = False
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
+    alone_in_streams: ClassVar[bool] = False
+    """Whether a stream cannot have them with another kind in the same pass."""
     one_for_each: ClassVar[Literal["event", "label", "step"] | None] = None
     """What has at most one window for each row: the events, or another table; None: neither.
 
@@ -362,14 +364,11 @@ class Windows(ABC):
         """What a stream needs of every partial beside :attr:`window_inputs`."""
         return frozenset({"first", "last"} if self.emits_empty else ())
 
-    @property
-    def among_others(self) -> str:
-        """That there are others in the same pass, in words, where a stream cannot have these."""
-        return f"there are several kinds of windows in one pass, among them {self.named}"
-
     def why_no_stream(self, alone: bool) -> str | None:
         """Why a stream cannot answer them, in words; None where it can. ``alone``: no other kind is in its pass."""
-        return None
+        if alone or not self.alone_in_streams:
+            return None
+        return f"there are several kinds of windows in one pass, among them {self.named}"
 
     def needs_order(self, alone: bool) -> bool:
         """Whether windows that are open, or to come, depend on events whose own have closed: then events are held back.

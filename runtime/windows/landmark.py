@@ -128,6 +128,7 @@ class Bounded(WithValidity):
     since: int | None
     until: int | None
     window_inputs = frozenset({"first"})
+    alone_in_streams = True
 
     def pattern(self, partitioned: bool) -> Pattern:
         return "monotonic"
@@ -165,9 +166,6 @@ class Bounded(WithValidity):
         if self.since is not None:
             return np.full(len(row), self.since, np.int64)
         return partials.window_inputs["first"][partials.starts][partials.key[row]]
-
-    def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone else self.among_others
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1

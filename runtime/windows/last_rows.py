@@ -241,6 +241,7 @@ class TimeCounts(LastOfKey):
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     block = (0, 1)
+    alone_in_streams = True
 
     @property
     def one_for_each(self) -> Literal["event"] | None:  # type: ignore[override]
@@ -309,7 +310,7 @@ class TimeCounts(LastOfKey):
         return Ranges(low, high, first[ends], times[low], at + (self.ties == "distinct_time"), at)
 
     def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone or self.every == 1 else self.among_others
+        return super().why_no_stream(alone or self.every == 1)
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         """After its last row, which has to have its place among those of its time."""

@@ -221,7 +221,7 @@ class Triggered(Windows):
     until: int | None
     unit = "rows"
     window_inputs = frozenset({"first"})
-
+    alone_in_streams = True
     stamp: str = "own"
 
     @property
@@ -308,9 +308,6 @@ class Triggered(Windows):
             for rule, by in ((self.evict, self.evict_by), (self.trigger, self.trigger_by))
         )
         return f"evict {evict}, trigger {trigger}{self.samples_in_words}"
-
-    def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone else self.among_others
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         assert ranges.at is not None
