@@ -246,8 +246,6 @@ class TickSteps(NumberedWindows, WithValidity):
     @property
     def left_out(self) -> str | None:
         """The time in no window, in words; without its share for months, which differ in length."""
-        if self.steps.every <= self.steps.size:
-            return None
         even = self.calendar is None or self.calendar.unit == "day"
         return describe_gaps(self.steps.size, self.steps.every, self._length, even=even)
 
