@@ -49,18 +49,10 @@ from .sources.arrow import Reader, Readers, Source
 from .sources.computed import with_columns
 from .sources.struct_fields import StructFields, struct_paths
 from .threads import workers
-from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
+from .tuning import CHUNK_WINDOWS, FEW_BYTES, HELD_BYTES, PENDING_PARTIALS, PORTION_ROWS
 
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
-
-FEW_BYTES = 64 << 20
-"""Bytes of partials from which on what is left free is given back, before and after they are merged, too. The system
-clears what it gives out again: of fewer, that takes a fifth of a query's time.
-"""
-
-HELD_BYTES = 16 << 20
-"""Bytes of new partials, beyond the first few, after which what accumulating has left free among them is given back."""
 
 YEAR_10000 = 2_932_897
 """The days from the epoch to the first one that Python has no date for."""
