@@ -24,7 +24,7 @@ from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..frames.windows import Windows, WindowSpec
 from .cells import Cell, bound_cell, parts_of
-from .fill_keys import InArrow, given_keys, types_of_keys, with_keys
+from .fill_keys import InArrow, with_given_keys
 from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
@@ -155,17 +155,6 @@ def end_column(events: pa.Schema, until: str | None, times: TimeColumn) -> TimeC
             f"until= names {until!r}, which is {ends.type}; expected the type of {times.name!r}, {times.type}"
         )
     return ends
-
-
-def with_given_keys(
-    windows: Sequence[Windows], keys: Sequence[pa.Field], in_arrow: InArrow, *, intervals: bool
-) -> tuple[list[Windows], list[pa.Field]]:
-    """Windows with the keys of their own, and the keys with types that hold those of events and windows."""
-    names = [key.name for key in keys]
-    given = [given_keys(each, names, in_arrow, several=len(windows) > 1, intervals=intervals) for each in windows]
-    types = types_of_keys(keys, given)
-    keys = [pa.field(name, type) for name, type in zip(names, types, strict=True)]
-    return [with_keys(each, own, types) for each, own in zip(windows, given, strict=True)], keys
 
 
 def types_in(events: pa.Schema, argument: str, columns: Sequence[str]) -> list[pa.DataType]:

@@ -29,6 +29,28 @@ class GivenKey(NamedTuple):
     unfit: Unfit
 
 
+def with_given_keys(
+    windows: Sequence[Windows], keys: Sequence[pa.Field], in_arrow: InArrow, *, intervals: bool
+) -> tuple[list[Windows], list[pa.Field]]:
+    """Windows with the keys of their own, and the keys with types that hold those of events and windows.
+
+    Raises
+    ------
+    QueryError
+        If windows cannot be filled in this query, or have another number of keys than the events.
+    ColumnError
+        If a table lacks a key, or there is no type for all values of one.
+    """
+    names = [key.name for key in keys]
+    given = [given_keys(each, names, in_arrow, several=len(windows) > 1, intervals=intervals) for each in windows]
+    types = [
+        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
+        for at, key in enumerate(keys)
+    ]
+    typed = [pa.field(name, type) for name, type in zip(names, types, strict=True)]
+    return [with_keys(each, own, types) for each, own in zip(windows, given, strict=True)], typed
+
+
 def given_keys(
     windows: Windows, names: Sequence[str], in_arrow: InArrow, *, several: bool, intervals: bool
 ) -> list[GivenKey] | None:
@@ -97,20 +119,6 @@ def of_table(name: str, column: pa.ChunkedArray) -> GivenKey:
         column,
         lambda found, wanted: f"fill_keys has the key {name!r} as {found}, and the events as {wanted}; {ONE_TYPE}",
     )
-
-
-def types_of_keys(keys: Sequence[pa.Field], given: Sequence[Sequence[GivenKey] | None]) -> list[pa.DataType]:
-    """The type of each key, which holds the values of the events and of all that windows have of their own.
-
-    Raises
-    ------
-    ColumnError
-        If there is none.
-    """
-    return [
-        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
-        for at, key in enumerate(keys)
-    ]
 
 
 def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequence[pa.DataType]) -> Windows:
