@@ -306,5 +306,6 @@ class LandmarkEach(Bounded):
         found = Ranges(low, high, row, UNTIMED, UNTIMED)
         if not partials.untimed:
             end = at if self.until is None else np.minimum(at, self.until)
-            found = found._replace(start=self.starts_of(partials, row), end=end, at=at)
+            start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
+            found = found._replace(start=start, end=end, at=at)
         return found if self.beyond is None else found.where(found.high > found.low)
