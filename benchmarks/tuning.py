@@ -1,8 +1,9 @@
 """What the numbers of the ``tuning.py`` of each room bring: a case with a fourth of it, and with four times as much.
 
-``python -m benchmarks.tuning`` prints the times of processors, in times those with the number as it is. What a task of
-Spark does is measured in this process; ``--spark`` measures what the driver decides, with a Spark of its own: the time
-of its processes together.
+``python -m benchmarks.tuning`` prints the times of processors, in times those with the number as it is; of numbers that
+say when memory is given back to the system, the most memory that the case holds at a time, too. What a task of Spark
+does is measured in this process; ``--spark`` measures what the driver decides, with a Spark of its own: the time of its
+processes together.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from framefold.spark import tuning as of_spark
 
 from .sliding import Own, OwnWithDeduct
 
+Measure = Callable[[Callable[[], Any]], float]
+"""What a call takes: the seconds of processors, or memory."""
+
 ROUNDS, ROUNDS_ON_SPARK = 7, 5
 """Timed rounds of each case, in turn with and without a change; the least of each are compared."""
 
@@ -54,6 +58,8 @@ CASE_OF = {
     "MIN_SORTED_RUN": "Sum by the hour, many keys",
     "PENDING_PARTIALS": "Max around each event",
     "NEAR_PARTIALS": "Sum by the hour, in no order",
+    "FEW_BYTES": "Medians around each event, large partials",
+    "HELD_BYTES": "Medians around each event, large partials",
     "MIN_CHUNK": "Median around each event",
     "MIN_CHUNK_BYTES": "Median around each event",
     "CHUNK_WINDOWS": "Sum around each event",
@@ -122,6 +128,9 @@ CASE_OF = {
 }
 """The case that a number is for."""
 
+OF_MEMORY = ("FEW_BYTES", "HELD_BYTES")
+"""The numbers that say when memory is given back."""
+
 
 def events(rows: int, keys: int, ordered: bool, text: bool = False) -> pa.Table:
     """Events of a day."""
@@ -171,6 +180,7 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
     given = pa.table(
         {"start": pa.array(starts, ordered["t"].type), "end": pa.array(starts + widths, ordered["t"].type)}
     )
+    large = ff.events(events(4 * rows, 1, False), time="t", by="k").window(around)
     file = Path(tempfile.mkdtemp()) / "events.parquet"
     pq.write_table(mixed, file)
 
@@ -181,6 +191,7 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
     beside = ff.events(many, time="t", by="k").window(around)
     return {
         "Sum beside each event, many keys": lambda: beside.with_columns(a=ff.Sum("x")),
+        "Medians around each event, large partials": lambda: large.aggregate(a=ff.Median("x"), b=ff.Median("i")),
         "Sum by the hour, in order": query(ordered, hour, ff.Sum("x")),
         "Sum by the hour, in no order": query(mixed, hour, ff.Sum("x")),
         "Sum by the hour, many keys": query(many, hour, ff.Sum("x")),
@@ -373,14 +384,24 @@ def others() -> dict[int, float]:
     return {each: used[each] for each in own - {os.getpid()}}
 
 
-def ratio(run: Callable[[], Any], name: str, value: int, rounds: int) -> float:
-    """The time of a case with another number, in times that with the number as it is."""
+def peak(run: Callable[[], Any]) -> int:
+    """The most memory that this process holds during a call, in KiB: Linux forgets what it held before."""
+    Path("/proc/self/clear_refs").write_text("5")
+    run()
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+
+
+MEASURES: dict[str, Measure] = {"time": seconds, "memory": peak}
+
+
+def ratio(measure: Measure, run: Callable[[], Any], name: str, value: int, rounds: int) -> float:
+    """The time of a case, or its memory, with another number, in times that with the number as it is."""
     run()
     plain, changed = [], []
     for _ in range(rounds):
-        plain.append(seconds(run))
+        plain.append(measure(run))
         with with_number(name, value):
-            changed.append(seconds(run))
+            changed.append(measure(run))
     return min(changed) / min(plain)
 
 
@@ -395,8 +416,11 @@ def main() -> None:
     for name, value in numbers.items():
         if name.isupper() and options.only in (None, name) and CASE_OF[name] in found:
             rounds = ROUNDS_ON_SPARK if options.spark else ROUNDS
-            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times)), rounds) for times in (0.25, 4))
-            print(f"{name}: a fourth {few:.2f}, four times {many:.2f} ({CASE_OF[name]})", flush=True)
+            case = CASE_OF[name]
+            for what, measure in MEASURES.items() if name in OF_MEMORY else [("time", seconds)]:
+                changed = (max(1, int(value * times)) for times in (0.25, 4))
+                few, many = (ratio(measure, found[case], name, other, rounds) for other in changed)
+                print(f"{name}: {what} with a fourth {few:.2f}, four times {many:.2f} ({case})", flush=True)
 
 
 if __name__ == "__main__":

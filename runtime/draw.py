@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -59,9 +59,9 @@ def draw(spec: WindowSpec, events: Any) -> Any:
         names = [*events.names, *spec.columns]
         table, complete = events.engine.first_events(names, events.time, MOST_EVENTS)
         of = {name: getattr(events, name) for name in ("time", "by", "until", "longest", "ties")}
-        return picture(spec, table, complete, **of)
+        return picture(spec, table, complete, of)
     source = Source(pa.table({"time": times_of(events)}))
-    return picture(spec, *LocalEngine(source).first_events(["time"], "time", MOST_EVENTS), time="time")
+    return picture(spec, *LocalEngine(source).first_events(["time"], "time", MOST_EVENTS), {"time": "time", "by": ()})
 
 
 def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
@@ -72,18 +72,8 @@ def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
     return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
 
 
-def picture(
-    spec: WindowSpec,
-    table: pa.Table,
-    complete: bool,
-    *,
-    time: str,
-    by: Sequence[str] = (),
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: Sequence[str] = (),
-) -> Any:
-    """The picture of a table of events, the first of them or all; columns are named as for ``ff.events``."""
+def picture(spec: WindowSpec, table: pa.Table, complete: bool, of: Mapping[str, Any]) -> Any:
+    """The picture of a table of events, the first of them or all; ``of`` names columns as ``ff.events`` does."""
     with needing("pictures need", "draw"):
         import drawsvg as svg
     if not len(table):
@@ -91,20 +81,10 @@ def picture(
     title = str(spec)
     if len(table) > MOST_EVENTS:
         title += f"; the first {MOST_EVENTS}" + (f" of {len(table):,} events" if complete else " events")
-        if time in table.schema.names:  # what else is wrong with it is said below
-            table = table.sort_by(time)
+        if of["time"] in table.schema.names:  # what else is wrong with it is said below
+            table = table.sort_by(of["time"])
         table = table.slice(0, MOST_EVENTS)
-    plan = bind(
-        table.schema,
-        time=time,
-        by=by,
-        until=until,
-        longest=longest,
-        ties=ties,
-        window=spec,
-        outputs={"events": Count()},
-        null_time="drop",
-    )
+    plan = bind(table.schema, window=spec, outputs={"events": Count()}, null_time="drop", **of)
     result = run(Source(table), plan)
     if not 0 < len(result) <= MOST_WINDOWS:
         raise QueryError(f"draw() has {len(result)} windows; expected 1 to {MOST_WINDOWS}: take other events, or fewer")

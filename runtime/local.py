@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,6 @@ from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTime
 from ..aggregators.states.alike import are_numbers, numbers
 from ..aggregators.states.arrays import Index
 from ..aggregators.states.categories import Categories
-from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.portions import accumulate_reader
 from .accumulate.time_order import Keyed, WholeKeys, sorted_events, time_order
@@ -35,7 +33,7 @@ from .partials.merge import merge
 from .partials.partials import Partials
 from .plan.bind import BOUNDS
 from .plan.plan import Plan, in_this_process
-from .plan.text_codes import with_text_codes
+from .plan.text_codes import is_held, with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way, warn
 from .results.as_of import is_as_of, results_as_of
@@ -49,18 +47,10 @@ from .sources.arrow import Reader, Readers, Source
 from .sources.computed import with_columns
 from .sources.struct_fields import StructFields, struct_paths
 from .threads import workers
-from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
+from .tuning import CHUNK_WINDOWS, FEW_BYTES, HELD_BYTES, PENDING_PARTIALS, PORTION_ROWS
 
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
-
-FEW_BYTES = 64 << 20
-"""Bytes of partials from which on what is left free is given back, before and after they are merged, too. The system
-clears what it gives out again: of fewer, that takes a fifth of a query's time.
-"""
-
-HELD_BYTES = 16 << 20
-"""Bytes of new partials, beyond the first few, after which what accumulating has left free among them is given back."""
 
 YEAR_10000 = 2_932_897
 """The days from the epoch to the first one that Python has no date for."""
@@ -93,9 +83,7 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        source = self.source
-        if any(is_text(query.input_schema.field(name).type) for name in query.inputs):
-            source, query = with_text_codes(source, query)
+        source, query = with_text_codes(self.source, query)
         return with_extensions(run(source, query), query, self.source.schema)
 
     def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
@@ -160,8 +148,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
     began = time.monotonic()
-    if LOGGER.isEnabledFor(logging.INFO):
-        report_way(plan, "the local engine", STAGES)
+    report_way(plan, "the local engine", STAGES)
     plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan, readers)
     warn_of_nulls(plan, nulls, events)
@@ -171,8 +158,7 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     del partials  # merging has copied some of them
     if large:
         give_back()
-    if LOGGER.isEnabledFor(logging.INFO):
-        report_partials(merged, "the local engine", events)
+    report_partials(merged, "the local engine", events)
     return results_of_partials(merged, began, watched_by=not source.shows_progress)
 
 
@@ -201,18 +187,12 @@ def results_of_partials(
     plan = merged.plan
     threads = pa.cpu_count() if plan.only_library_code else 1
     parts = chunks(merged, CHUNK_WINDOWS)
-    watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
-    slid = in_order(
-        partial(counted_results, wanted=wanted),
-        parts,
-        threads,
-        watch if watched_by else None,
-    )
+    watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began) if watched_by else None
+    slid = in_order(partial(counted_results, wanted=wanted), parts, threads, watch)
     tables = (table for _, table in slid)
     found = pa.concat_tables(filled(plan, tables) if plan.filled else tables)
     warn_of_far_times(found, plan)
-    if LOGGER.isEnabledFor(logging.INFO):
-        LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     return found
 
 
@@ -231,9 +211,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, unless the plan drops those: their outputs are null then.
     """
-    plan, source = in_this_process(plan), Source(events)
-    if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
-        source, plan = with_text_codes(source, plan)
+    source, plan = with_text_codes(Source(events), in_this_process(plan))
     some, kept = source.data, None
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
@@ -245,7 +223,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     if found is None:
         keys = WholeKeys(plan, some, keyed)
         found, place = results_of_whole_keys(keys), keys.place
-    elif LOGGER.isEnabledFor(logging.INFO):
+    else:
         report_way(plan, "the local engine", AS_THEY_COME)
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     if kept is not None:
@@ -253,11 +231,6 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
         place = np.full(len(rows), -1)
         place[kept] = own
     return put_beside(rows, place, found)
-
-
-def is_held(source: Source) -> bool:
-    """Whether all events of a source are in memory as they are."""
-    return type(source) is Source and isinstance(source.data, pa.Table) and source.condition is None
 
 
 def stages_beside(source: Source, plan: Plan) -> tuple[tuple[str, str], ...]:
@@ -277,8 +250,7 @@ def results_of_whole_keys(keys: WholeKeys) -> pa.Table:
     if len(keys.counts) < 2 or int(keys.counts.max()) > PORTION_ROWS:  # then a key's events are for several threads
         events = keys.events(slice(0, rows))[0]
         return run(Source(events), plan, Readers(in_turn(of_one_size(events.to_reader())), threads + (threads > 1)))
-    if reported := LOGGER.isEnabledFor(logging.INFO):
-        report_way(plan, "the local engine", STAGES)
+    report_way(plan, "the local engine", STAGES)
     found = pa.concat_tables(
         table
         for _, table in in_order(
@@ -288,8 +260,7 @@ def results_of_whole_keys(keys: WholeKeys) -> pa.Table:
             partial(watched, what="sliding windows", total=lambda: rows, began=time.monotonic()),
         )
     )
-    if reported:
-        LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     return found
 
 
@@ -376,10 +347,7 @@ def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> t
         nulls += without
         for each in found:
             count = len(partials)
-            if not partials:
-                partials.append(each)
-            else:
-                add_or_append(partials, each)
+            add_or_append(partials, each)
             held += each.table.nbytes if len(partials) > count > 0 else 0
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials)) > merged + max(PENDING_PARTIALS, merged):
@@ -460,32 +428,28 @@ def in_order(
     watch
         Gives the same results, where there is more than one.
     """
-    numbers = itertools.count()  # enumerate would hold an item while the next one is made
-    rest = iter(items)
+    numbers, rest = itertools.count(), iter(items)  # enumerate would hold an item while the next one is made
     first = deque(itertools.islice(rest, 2 if threads > 1 else 0))
-
-    def both() -> Iterator[Item]:
-        while first:
-            yield first.popleft()
-        yield from rest
-
-    if threads < 2:
-        found: Iterator[Result] = map(function, numbers, rest)
-    elif len(first) < 2:
+    if len(first) == 1:
         return map(function, numbers, first)
-    else:
-        found = pooled(function, numbers, both(), threads)
+    found = pooled(function, numbers, first, rest, threads) if first else map(function, numbers, rest)
     return found if watch is None else watch(found)
 
 
 def pooled(
-    function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
+    function: Callable[[int, Item], Result],
+    numbers: Iterator[int],
+    first: deque[Item],
+    rest: Iterator[Item],
+    threads: int,
 ) -> Iterator[Result]:
-    """What :func:`in_order` gives, by several threads."""
+    """What :func:`in_order` gives, by several threads, of the first items, which are let go of, and the rest."""
     pool = workers(threads)
     waiting: deque[Future[Result]] = deque()
     try:
-        for item in items:
+        while first:
+            waiting.append(pool.submit(function, next(numbers), first.popleft()))
+        for item in rest:
             waiting.append(pool.submit(function, next(numbers), item))
             del item  # or it would be held while the next one is made
             if len(waiting) > threads:

@@ -1,7 +1,7 @@
 """What queries tell whoever runs them, by warnings or by the logger ``framefold``.
 
-To the logger: at INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody
-listens at INFO: the words take time.
+To the logger: at INFO the way that is taken, at WARNING what is fallen back on. Words take time: they are
+only made where anybody listens at INFO.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def warn(message: str, category: type[UserWarning]) -> None:
 
 def report_way(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> None:
     """How each output slides, and where each stage runs; see :func:`~framefold.runtime.explain.explain`."""
-    LOGGER.info("on %s: %s", engine, "; ".join(f"{label}: {text}" for label, text in [*ways(plan), *stages]))
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info("on %s: %s", engine, "; ".join(f"{label}: {text}" for label, text in [*ways(plan), *stages]))
 
 
 def report_partials(merged: Partials, where: str, events: int | None = None) -> None:
@@ -47,7 +48,8 @@ def report_partials(merged: Partials, where: str, events: int | None = None) -> 
         How many events they are of, if that is known.
     """
     of = "" if events is None else f" of {events:,} events"
-    LOGGER.info("%s has %s partials%s, %s bytes", where, f"{len(merged):,}", of, f"{merged.table.nbytes:,}")
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info("%s has %s partials%s, %s bytes", where, f"{len(merged):,}", of, f"{merged.table.nbytes:,}")
 
 
 @cache

@@ -64,7 +64,7 @@ def accumulate(
         frames: Frames = lifetimes(plan, groups, rows, lives)
     else:
         frames = Frames(groups.index, groups.size, rows.ticks, rows.ranks, groups.counts)
-    states = states_of_groups(plan, frames, rows.columns, own_columns(rows, lives))
+    states = states_of_groups(plan, frames, rows, lives)
     of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
     of_frames.insert(1, np.full(groups.size, batch_rank) if batch_rank else zeros(groups.size))
     made = Partials.of_states(plan, of_keys, of_frames, states)
@@ -174,19 +174,13 @@ def groups_of_rows(rows: Rows, starts: Index) -> Groups | None:
     return Groups(numbers(count), count, ones(count), [rows.frames, *rows.keys], starts)
 
 
-def own_columns(rows: Rows, lives: Lives | None) -> dict[str, pa.Array]:
-    """What is known of each row, and is no column of the events."""
-    own = {} if rows.ranks is None else {RANK: pa.array(rows.ranks)}
-    return own if lives is None else own | {UNTIL_TICK: pa.array(lives.ends - 1)}
-
-
-def states_of_groups(
-    plan: Plan, rows: Frames, columns: dict[str, pa.Array], own: dict[str, pa.Array]
-) -> dict[str, State]:
+def states_of_groups(plan: Plan, frames: Frames, rows: Rows, lives: Lives | None) -> dict[str, State]:
     """The states of each aggregate, one a group: of columns of the events, or of what is known of each row."""
+    own = {} if rows.ranks is None else {RANK: pa.array(rows.ranks)}
+    own |= {} if lives is None else {UNTIL_TICK: pa.array(lives.ends - 1)}
     return {
         name: bound.accumulate(
-            rows, [(own if isinstance(bound.spec, Earliest) else columns)[column] for column in bound.columns]
+            frames, [(own if isinstance(bound.spec, Earliest) else rows.columns)[column] for column in bound.columns]
         )
         for name, bound in sorted(plan.states.items(), key=lambda state: not state[1].columns)  # sums count rows
     }

@@ -17,7 +17,7 @@ from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.alike import are_numbers, numbers
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import of_words, take, words_of
-from ..columns.key_codes import code_key, dictionary, encode, key_codes, pack, span, subtract
+from ..columns.key_codes import code_key, dictionary, encode, key_codes, match, pack, span, subtract
 from ..columns.plain import key_column, normalised, plain
 from ..columns.sorting import dense, differs, few_runs, stable_order
 from ..plan.plan import Plan, with_keys_numbered
@@ -169,11 +169,7 @@ def codes_of_keys(events: pa.Table, by: Sequence[str], first: Ints, keys: Sequen
     known = np.flatnonzero(first >= 0)
     rows = pa.array(first[known])
     mine = [plain(events.column(name).take(rows), key.type) for name, key in zip(by, keys, strict=True)]
-    both = [normalised(pa.concat_arrays(pair)) for pair in zip(mine, keys, strict=True)]
-    codes, size = key_codes(both, len(known) + len(keys[0]), ordered=False)
-    number = np.full(size, -1, np.int64)
-    number[codes[: len(known)]] = known
-    found: Ints = number[codes[len(known) :]]
+    found: Ints = np.append(known, -1)[match(mine, keys)]
     return found
 
 

@@ -58,14 +58,9 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
         return np.subtract(numbers, least, dtype=np.int64), count
     codes, values = dictionary(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
     if ordered and len(values) > 1:
-        nan = np.zeros(len(values), bool)
-        if pa.types.is_floating(values.type):
-            nan = pc.fill_null(pc.is_nan(values), False).to_numpy(zero_copy_only=False)
-        null = values.is_null().to_numpy(zero_copy_only=False)
-        by_value = pc.array_sort_indices(values).to_numpy()
-        group = np.where(null, 0, np.where(nan, 2, 1))[by_value]
+        by_value = np.roll(pc.array_sort_indices(values), values.null_count)  # NaN is last, but for a null
         rank = np.empty(len(values), np.int64)
-        rank[by_value[np.argsort(group, kind="stable")]] = np.arange(len(values))
+        rank[by_value] = np.arange(len(values))
         codes = rank[codes]
     return codes, len(values)
 
@@ -159,6 +154,17 @@ def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
 def key_codes(columns: Sequence[pa.Array], rows: int, ordered: bool) -> tuple[Ints, int]:
     """One code for each row's key; ``ordered`` as in :func:`encode`."""
     return pack([encode(column, ordered) for column in columns], rows)
+
+
+def match(known: Sequence[pa.Array], keys: Sequence[pa.Array]) -> Ints:
+    """The row among different known keys of each of some keys, -1 where it is none of these; columns of one type."""
+    both = [normalised(pa.concat_arrays(pair)) for pair in zip(known, keys, strict=True)]
+    rows = len(known[0])
+    codes, size = key_codes(both, rows + len(keys[0]), ordered=False)
+    row_of = np.full(size, -1, np.int64)
+    row_of[codes[:rows]] = np.arange(rows)
+    found: Ints = row_of[codes[rows:]]
+    return found
 
 
 def span(values: Ints) -> tuple[Ints, int]:

@@ -6,6 +6,7 @@ A tick is a microsecond since the epoch in UTC for timestamps, a day for dates, 
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -118,12 +119,9 @@ class TimeColumn:
         """
         found: Any = value
         if isinstance(value, str) and not pa.types.is_integer(self.type):
-            try:
-                found = datetime.datetime.fromisoformat(value)
-                midnight = found.time() == datetime.time() and pa.types.is_date(self.type)
-                found = found.date() if midnight or is_date(value) else found
-            except ValueError:
-                found = value
+            found = parsed(value)
+            if isinstance(found, datetime.datetime) and found.time() == datetime.time() and pa.types.is_date(self.type):
+                found = found.date()
         if pa.types.is_integer(self.type):
             expected = "an integer"
             if isinstance(found, (int, np.integer)) and not isinstance(found, bool):
@@ -206,13 +204,12 @@ class TimeColumn:
         return column.cast(pa.int32()).view(pa.date32())
 
 
-def is_date(text: str) -> bool:
-    """Whether an ISO string is a date, without a time of day."""
-    try:
-        datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+def parsed(text: str) -> datetime.datetime | datetime.date | str:
+    """An ISO string as a date, or as a date with a time of day; as it is where it is neither."""
+    for kind in (datetime.date, datetime.datetime):
+        with suppress(ValueError):
+            return kind.fromisoformat(text)
+    return text
 
 
 def with_name(how: str, name: str) -> str:
@@ -292,10 +289,8 @@ def describe(ticks: int, type: pa.DataType) -> str:
         return str(ticks)
     left = ticks * DAY if pa.types.is_date(type) else ticks
     words = []
-    for unit, length in sorted(MICROSECONDS.items(), key=lambda item: -item[1]):
-        count, left = divmod(left, length)
-        if count and unit != "week":
+    for unit in sorted(MICROSECONDS.keys() - {"week"}, key=MICROSECONDS.__getitem__, reverse=True):
+        count, left = divmod(left, MICROSECONDS[unit])
+        if count:
             words.append(f"{count} {unit}{'' if count == 1 else 's'}")
-        elif unit == "week":
-            left += count * length
     return " ".join(words) or "0"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -18,20 +17,8 @@ from .windows import Windows
 class NumberedWindows(Windows):
     """Windows with consecutive numbers, both of whose ends move forward with these.
 
-    Parameters
-    ----------
-    closed
-        ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
-    empty
-        ``"emit"`` for all windows from a key's first to its last, ``"skip"`` for those with events.
+    With ``empty="emit"`` there are all windows from a key's first to its last.
     """
-
-    closed: str = "left"
-    empty: str = "skip"
-
-    @cached_property
-    def _shift(self) -> int:
-        return int(self.closed == "right")
 
     @abstractmethod
     def window_ids(self, partials: PartialsView) -> WindowIds:
@@ -65,12 +52,8 @@ class NumberedWindows(Windows):
         return (self.window_ids(view) if until is None else self.ids_at(view, until)).last
 
     @property
-    def emits_empty(self) -> bool:
-        return self.empty == "emit"
-
-    @property
     def closes_at_end(self) -> bool:
-        return self.closed == "left"
+        return not self.after_end
 
     def why_no_stream(self, alone: bool) -> str | None:
         if alone or not self.emits_empty:
@@ -81,7 +64,7 @@ class NumberedWindows(Windows):
         return False
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
-        return ranges.end + self._shift
+        return ranges.end + self.after_end
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         last = ticks + forget if self.emits_empty else ticks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -118,6 +119,10 @@ class Windows(ABC):
         From when to when windows without an event are given, and for which keys; None: where keys have events.
     columns
         The input columns whose values are window inputs.
+    closed
+        Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``.
+    empty
+        ``"emit"`` for windows without an event, too; ``"skip"`` for those that have some.
     moved
         Where windows were in earlier versions, for a warning; nothing where they were the same.
 
@@ -138,6 +143,8 @@ class Windows(ABC):
     min_samples: int = 0
     fill: Fill | None = None
     columns: tuple[str, ...] = ()
+    closed: str = "left"
+    empty: str = "skip"
     moved: str = field(default="", compare=False, repr=False)
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
@@ -155,17 +162,26 @@ class Windows(ABC):
     """Whether an event may join two windows, so that one in a window that has closed may be in an open one."""
     runs: ClassVar[bool] = False
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
+    alone_in_streams: ClassVar[bool] = False
+    """Whether a stream cannot have them with another kind in the same pass."""
+    one_for_each: ClassVar[Literal["event", "label", "step"] | None] = None
+    """What has at most one window for each row: the events, or another table; None: neither.
 
-    @property
-    def one_for_each(self) -> Literal["event", "label", "step"] | None:
-        """What has at most one window for each row: the events, or another table; None: neither.
+    ``"step"``: windows of several kinds have the same keys and times ``at``, in the same order.
 
-        ``"step"``: windows of several kinds have the same keys and times ``at``, in the same order.
+    Where it is events, :meth:`ranges` have a row of the window's event, or of others of its frame, as ``row``;
+    where it is another table, the numbers of its rows as ``of``.
+    """
 
-        Where it is events, :meth:`ranges` have a row of the window's event, or of others of its frame, as ``row``;
-        where it is another table, the numbers of its rows as ``of``.
-        """
-        return None
+    @cached_property
+    def after_start(self) -> int:
+        """How many ticks after its start the first one of a window is: one where the start is not in it."""
+        return int(self.closed in ("right", "neither"))
+
+    @cached_property
+    def after_end(self) -> int:
+        """How many ticks after its end the first one is that is too late for a window: one where the end is in it."""
+        return int(self.closed in ("right", "both"))
 
     def cuts_as(self, other: Windows) -> bool:
         """Whether another kind has the same frames, and neither leaves out an event that the other has."""
@@ -336,7 +352,7 @@ class Windows(ABC):
     @property
     def emits_empty(self) -> bool:
         """Whether windows without an event are asked for."""
-        return False
+        return self.empty == "emit"
 
     @property
     def closes_at_end(self) -> bool:
@@ -348,14 +364,11 @@ class Windows(ABC):
         """What a stream needs of every partial beside :attr:`window_inputs`."""
         return frozenset({"first", "last"} if self.emits_empty else ())
 
-    @property
-    def among_others(self) -> str:
-        """That there are others in the same pass, in words, where a stream cannot have these."""
-        return f"there are several kinds of windows in one pass, among them {self.named}"
-
     def why_no_stream(self, alone: bool) -> str | None:
         """Why a stream cannot answer them, in words; None where it can. ``alone``: no other kind is in its pass."""
-        return None
+        if alone or not self.alone_in_streams:
+            return None
+        return f"there are several kinds of windows in one pass, among them {self.named}"
 
     def needs_order(self, alone: bool) -> bool:
         """Whether windows that are open, or to come, depend on events whose own have closed: then events are held back.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -39,7 +39,7 @@ def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, 
         The first row of each group, shape (groups,).
     """
     groups, blocks = len(first), list(blocks)
-    parts = list(parts_of(group, map(length, blocks)))
+    parts = np.split(group, np.cumsum([length(each) for each in blocks])[:-1])
     if (found := bound.combine_groups(zip(blocks, parts, strict=True), groups)) is not None:
         return found
     # Pairs of floats one after the other are a loop of rows, which numpy has not: it joins neighbours.
@@ -53,14 +53,6 @@ def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, 
         else:
             made[key] = sums_of_groups(list(zip(columns, parts, strict=True)), groups)
     return made
-
-
-def parts_of(group: Ints, lengths: Iterable[int]) -> Iterator[Ints]:
-    """The groups of the rows of each block."""
-    start = 0
-    for rows in lengths:
-        yield group[start : start + rows]
-        start += rows
 
 
 def extremes_of_groups(function: np.ufunc, column: NDArray[Any], group: Ints, first: Ints) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..frames.windows import Windows, WindowSpec
 from .cells import Cell, bound_cell, parts_of
-from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
+from .fill_keys import InArrow, with_given_keys
 from .plan import Axis, Plan, columns_computed, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
@@ -157,17 +157,6 @@ def end_column(events: pa.Schema, until: str | None, times: TimeColumn) -> TimeC
     return ends
 
 
-def with_given_keys(
-    windows: Sequence[Windows], keys: Sequence[pa.Field], in_arrow: InArrow, *, intervals: bool
-) -> tuple[list[Windows], list[pa.Field]]:
-    """Windows with the keys of their own, and the keys with types that hold those of events and windows."""
-    names = [key.name for key in keys]
-    given = [given_keys(each, names, in_arrow, several=len(windows) > 1, intervals=intervals) for each in windows]
-    types = types_of_keys(keys, given)
-    keys = [pa.field(name, type) for name, type in zip(names, types, strict=True)]
-    return [with_keys(each, own, types) for each, own in zip(windows, given, strict=True)], keys
-
-
 def types_in(events: pa.Schema, argument: str, columns: Sequence[str]) -> list[pa.DataType]:
     """The types of columns that an argument names."""
     return [type_of(events, column, argument) for column in columns]
@@ -195,11 +184,6 @@ def check_lifetimes(
         )
 
 
-def type_of_output(operation: BoundAggregate) -> pa.DataType:
-    """The type of an output in a result: of a line between values a double."""
-    return pa.float64() if operation.spec.filling == "linear" else operation.result
-
-
 def check_filled(outputs: Mapping[str, BoundAggregate], windows: Sequence[Windows], beside: bool) -> None:
     """QueryError where an output is filled (``.filled``) that cannot be, or that has no windows without an event."""
     for name, operation in outputs.items():
@@ -224,10 +208,11 @@ def check_filled(outputs: Mapping[str, BoundAggregate], windows: Sequence[Window
 
 
 def check_filling(axis: Axis) -> None:
-    """QueryError where windows are to be filled, and none is there."""
-    fill = axis.windows[0].fill if axis.windows else None
-    if fill is not None and axis.fill_frames is not None:
-        check_gap(axis.windows[0], fill, axis.fill_frames)
+    """QueryError where all of the time that is to be filled is in a gap between windows."""
+    windows, (first, last) = axis.windows[0], axis.fill_frames or (None, None)
+    if windows.fill is not None and first is not None and last is not None and first > last:
+        filled = windows.fill.words.removeprefix(", also")
+        raise QueryError(f"{windows.named} are filled{filled}, where none is; expected more")
 
 
 def inputs_of_windows(events: pa.Schema, axis: Axis) -> dict[str, BoundAggregate]:
@@ -260,7 +245,8 @@ def result_schema(
 
     Beside events it has the outputs; beside labels these, and the number of each one's label before them.
     """
-    values = [pa.field(name, type_of_output(operation)) for name, operation in outputs.items()]
+    lines = {name: pa.float64() for name, bound in outputs.items() if bound.spec.filling == "linear"}
+    values = [pa.field(name, lines.get(name, bound.result)) for name, bound in outputs.items()]
     columns = [pa.field(key.name, values_type(key.type)) for key in keys]
     if axis.beside == "step":
         return pa.schema([*columns, pa.field(AT, times.bound_type), *values])

@@ -29,6 +29,28 @@ class GivenKey(NamedTuple):
     unfit: Unfit
 
 
+def with_given_keys(
+    windows: Sequence[Windows], keys: Sequence[pa.Field], in_arrow: InArrow, *, intervals: bool
+) -> tuple[list[Windows], list[pa.Field]]:
+    """Windows with the keys of their own, and the keys with types that hold those of events and windows.
+
+    Raises
+    ------
+    QueryError
+        If windows cannot be filled in this query, or have another number of keys than the events.
+    ColumnError
+        If a table lacks a key, or there is no type for all values of one.
+    """
+    names = [key.name for key in keys]
+    given = [given_keys(each, names, in_arrow, several=len(windows) > 1, intervals=intervals) for each in windows]
+    types = [
+        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
+        for at, key in enumerate(keys)
+    ]
+    typed = [pa.field(name, type) for name, type in zip(names, types, strict=True)]
+    return [with_keys(each, own, types) for each, own in zip(windows, given, strict=True)], typed
+
+
 def given_keys(
     windows: Windows, names: Sequence[str], in_arrow: InArrow, *, several: bool, intervals: bool
 ) -> list[GivenKey] | None:
@@ -99,20 +121,6 @@ def of_table(name: str, column: pa.ChunkedArray) -> GivenKey:
     )
 
 
-def types_of_keys(keys: Sequence[pa.Field], given: Sequence[Sequence[GivenKey] | None]) -> list[pa.DataType]:
-    """The type of each key, which holds the values of the events and of all that windows have of their own.
-
-    Raises
-    ------
-    ColumnError
-        If there is none.
-    """
-    return [
-        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
-        for at, key in enumerate(keys)
-    ]
-
-
 def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequence[pa.DataType]) -> Windows:
     """Windows that know the keys of their own, of the types that these have with those of the events."""
     keys = None
@@ -126,10 +134,3 @@ def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequenc
     if keys is None and not types and fill.first is not None and fill.last is not None:
         keys = ()
     return replace(windows, fill=replace(fill, keys=keys, given=None))
-
-
-def check_gap(windows: Windows, fill: Fill, frames: tuple[int | None, int | None]) -> None:
-    """QueryError where all of the time that is to be filled is in a gap between windows."""
-    first, last = frames
-    if first is not None and last is not None and first > last:
-        raise QueryError(f"{windows.named} are filled{fill.words.removeprefix(', also')}, where none is; expected more")

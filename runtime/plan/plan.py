@@ -362,15 +362,20 @@ def pickled_outputs(plan: Plan) -> list[str]:
     return [name for name, bound in plan.outputs.items() if any(kind.pickles for kind in bound.fields.values())]
 
 
+def with_states(plan: Plan, **changed: Any) -> Plan:
+    """A plan with other window inputs, outputs or the like, and the partials of these."""
+    plan = replace(plan, **changed)
+    keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
+    return replace(plan, partials_schema=partials_schema(keys, plan.states, plan.until is not None))
+
+
 def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
     if not pickled_outputs(plan):
         return plan
     outputs = {name: copy.copy(bound) for name, bound in plan.outputs.items()}
     for bound in outputs.values():
         bound.fields = {key: kind.of_pickles(change) for key, kind in bound.fields.items()}
-    keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
-    schema = partials_schema(keys, named_states(plan.window_inputs, outputs), plan.until is not None)
-    return replace(plan, outputs=outputs, partials_schema=schema)
+    return with_states(plan, outputs=outputs)
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ from ...aggregators.states import large
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
 from ..sources.arrow import Source
-from .plan import Plan, named_states, partials_schema
+from .plan import Plan, with_states
 
 MIN_ROWS, SPARE = 1 << 18, 4
 """Windows of a chunk where there are few events; how many times as many there may be."""
@@ -42,9 +41,7 @@ def with_text_codes(source: Source, plan: Plan) -> tuple[Source, Plan]:
     schema = plan.input_schema
     for name, type in types.items():
         schema = schema.set(schema.get_field_index(name), pa.field(name, type))
-    keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
-    states = partials_schema(keys, named_states(plan.window_inputs, outputs), plan.until is not None)
-    return source, replace(plan, outputs=outputs, input_schema=schema, partials_schema=states)
+    return source, with_states(plan, outputs=outputs, input_schema=schema)
 
 
 def retyped(bound: BoundAggregate, types: Mapping[str, pa.DataType]) -> BoundAggregate:
@@ -55,9 +52,14 @@ def retyped(bound: BoundAggregate, types: Mapping[str, pa.DataType]) -> BoundAgg
     return BoundAggregate(bound.name, bound.spec, own)
 
 
+def is_held(source: Source) -> bool:
+    """Whether all events of a source are in memory as they are."""
+    return type(source) is Source and isinstance(source.data, pa.Table) and source.condition is None
+
+
 def coded_columns(source: Source, plan: Plan) -> list[str]:
     """The columns of text that are better taken as codes: of others the results might need more than one array."""
-    if type(source) is not Source or not isinstance(source.data, pa.Table) or source.condition is not None:
+    if not (is_held(source) and any(is_text(plan.input_schema.field(name).type) for name in plan.inputs)):
         return []
     if any(windows.given for windows in plan.axis.windows):  # which may be more than the events
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ from ...aggregators.contract.frames import Frames, Values
 from ...aggregators.contract.numeric_columns import floats, is_number
 from ...aggregators.contract.operation import AggregateOperation, State
 from ...aggregators.errors import ColumnError
-from ...aggregators.states.arrays import Ints
 from ...aggregators.sums.sums import Count
 
 RANK, UNTIL_TICK = "#rank", "#until"
@@ -52,7 +51,7 @@ class Earliest(AggregateOperation):
         return {"tick": ticks if frames.are_rows else frames.min(ticks)}
 
     def combine(self, a: State, b: State) -> State:
-        return {"tick": np.minimum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
+        return {"tick": self.ufuncs["tick"](a["tick"], b["tick"])}
 
     def finish(self, a: State) -> Any:
         return a["tick"]
@@ -69,9 +68,6 @@ class Latest(Earliest):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"tick": frames.ticks if frames.are_rows else frames.max(frames.ticks)}
-
-    def combine(self, a: State, b: State) -> State:
-        return {"tick": np.maximum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
 
 
 class Value(AggregateOperation):

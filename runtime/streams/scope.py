@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..frames.numbered import NumberedWindows
-from ..plan.plan import Plan, named_states, partials_schema
+from ..plan.plan import Plan, with_states
 from ..plan.window_inputs import window_input
 
 
@@ -21,9 +19,7 @@ def counted(plan: Plan) -> Plan:
     elif holds(plan):
         names |= {"first", "last"}
     inputs = plan.window_inputs | {name: window_input(name) for name in sorted(names)}
-    keys = [plan.partials_schema.field(at) for at in range(len(plan.by))]
-    schema = partials_schema(keys, named_states(inputs, plan.outputs), plan.until is not None)
-    return replace(plan, window_inputs=inputs, partials_schema=schema)
+    return with_states(plan, window_inputs=inputs)
 
 
 def holds(plan: Plan) -> bool:

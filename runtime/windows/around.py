@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -163,11 +163,8 @@ class AroundRows(Windows):
     unit = "rows"
     window_inputs = frozenset({"first"})
     counts_rows = True
+    one_for_each = "event"
     stamp: str = "own"
-
-    @property
-    def one_for_each(self) -> Literal["event"]:
-        return "event"
 
     @property
     def row_span(self) -> tuple[int, int]:
@@ -214,15 +211,11 @@ class AroundTime(Windows):
 
     start: Reach
     end: Reach
-    closed: str
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     block = (0, 1)
     counts_rows = True
-
-    @property
-    def one_for_each(self) -> Literal["event"]:
-        return "event"
+    one_for_each = "event"
 
     @property
     def tick_span(self) -> tuple[int, int]:
@@ -232,8 +225,8 @@ class AroundTime(Windows):
     def ticks_around(self) -> tuple[int, int] | None:
         if not self.forward:
             return None
-        begin = self.start.ticks + (self.closed in ("right", "neither"))
-        return begin, max(begin, self.end.ticks + self._shift)
+        begin = self.start.ticks + self.after_start
+        return begin, max(begin, self.end.ticks + self.after_end)
 
     def cuts_as(self, other: Windows) -> bool:
         return isinstance(other, AroundTime)
@@ -247,7 +240,7 @@ class AroundTime(Windows):
         """Every window over partials, as often as events share its time."""
         at, row = partials.frames, numbers(len(partials.frames))
         start, end = self.start.of(at), self.end.of(at)
-        shifts = int(self.closed in ("right", "neither")), self._shift
+        shifts = self.after_start, self.after_end
         low, high = (
             reach(partials, far.ticks + shift) if far.calendar is None else partials.locate(partials.key, bound + shift)
             for far, bound, shift in zip((self.start, self.end), (start, end), shifts, strict=True)
@@ -258,20 +251,16 @@ class AroundTime(Windows):
         rows = partials.window_inputs["rows"]
         return found if are_ones(rows) else found.where(np.repeat(row, rows))
 
-    @cached_property
-    def _shift(self) -> int:
-        return int(self.closed in ("right", "both"))
-
     @property
     def forward(self) -> bool:  # type: ignore[override]  # the last days of a month come before its first ones
         return self.start.calendar is self.end.calendar is None
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         assert ranges.at is not None
-        return np.maximum(ranges.at + 1, ranges.end + self._shift)
+        return np.maximum(ranges.at + 1, ranges.end + self.after_end)
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
-        return ticks + max(1, self.end.most + self._shift)
+        return ticks + max(1, self.end.most + self.after_end)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         """Partials in reach of events to come, or of events whose windows have not closed."""

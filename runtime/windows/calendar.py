@@ -51,7 +51,6 @@ def calendar(
         if zone is None:
             return None
         in_size, in_step = days
-        check_above_zero((size, in_size, "size"), (every, in_step, "every"))
         first, clock = days_ahead(time, every, offset, zone)
         return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
     if pa.types.is_integer(time.type):
@@ -62,18 +61,10 @@ def calendar(
         raise DurationError(
             f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
         )
-    check_above_zero((size, length, "size"), (every, step, "every"))
     ahead = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
     if ahead is None:
         raise DurationError(f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'")
     return Steps(length, step, ahead % step), Calendar(time, "month", 0, zone)
-
-
-def check_above_zero(*durations: tuple[Duration, int, str]) -> None:
-    """DurationError unless the units of durations are above zero."""
-    for value, units, argument in durations:
-        if units <= 0:
-            raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
 
 
 def months(duration: Any, argument: str) -> int | None:

@@ -132,7 +132,7 @@ class Cycles(NumberedWindows, WithValidity):
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
         if self.numberings is None or self.steps is None:
             return None
-        at, step, cycle = f"({rows.tick} - {self._shift})", self.steps, self.cycles
+        at, step, cycle = f"({rows.tick} - {self.after_end})", self.steps, self.cycles
         first, beyond = (f"{at} + {of.every} - pmod({at} - {of.origin % of.every}, {of.every})" for of in (step, cycle))
         return [{"valid_from": first, "valid_to": f"{beyond} + {step.every}"}]
 
@@ -148,25 +148,25 @@ class Cycles(NumberedWindows, WithValidity):
         """One: a frame a step; none where days differ in length."""
         if self.cycles.calendar is not None or self.steps is None:
             return None
-        return (Numbering(self.steps.origin + self._shift, self.steps.every),)
+        return (Numbering(self.steps.origin + self.after_end, self.steps.every),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         margin = 2 * self.cycles.most_ticks
         overflow_guard(ticks, margin, margin, self.time)
-        return self._numbers(ticks - self._shift), None
+        return self._numbers(ticks - self.after_end), None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        return self._begins(frames) + self._shift, self._ends(frames) + self._shift
+        return self._begins(frames) + self.after_end, self._ends(frames) + self.after_end
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
         cycle = partials.frames // self._a_cycle
         return WindowIds(partials.frames, self._last(cycle))
 
     def closed_by(self, tick: int) -> int:
-        return int(self._numbers(np.array([tick - self._shift]))[0]) - 1
+        return int(self._numbers(np.array([tick - self.after_end]))[0]) - 1
 
     def closing_by_id(self, numbers: Ints) -> Ints:
-        return self._ends(numbers) + self._shift
+        return self._ends(numbers) + self.after_end
 
     @property
     def chunkable(self) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes
+from ..columns.key_codes import match
 from ..columns.plain import normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import GivenRows, PartialsView
@@ -111,18 +110,13 @@ class Anchored(Windows):
     start: Ints
     end: Ints
     at: Ints
-    closed: str
-    empty: str
     edges: Ints | None = None
     by_tick: bool = False
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     forward = False
     given = True
-
-    @property
-    def one_for_each(self) -> Literal["label"]:
-        return "label"
+    one_for_each = "label"
 
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The anchors' keys, or the only one where events have none."""
@@ -152,8 +146,8 @@ class Anchored(Windows):
     @cached_property
     def _ticks(self) -> tuple[Ints, Ints]:
         """The first tick of each window, and the first one after it."""
-        begin = self.start + (self.closed in ("right", "neither"))
-        return begin, np.maximum(self._stops(self.end), begin)
+        begin = self.start + self.after_start
+        return begin, np.maximum(self.end + self.after_end, begin)
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:
@@ -210,7 +204,7 @@ class Anchored(Windows):
         found = Ranges(low, high, partials.starts[key], UNTIMED, UNTIMED, None, anchor)
         if not partials.untimed:
             found = found._replace(start=self.start[anchor], end=self.end[anchor], at=self.at[anchor])
-        if self.empty == "emit":
+        if self.emits_empty:
             return found
         rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])
         return found.where(rows[high] > rows[low])
@@ -224,17 +218,9 @@ class Anchored(Windows):
                     f"{anchors} anchors for each of {keys} keys are too many; expected anchors by key (by=)"
                 )
             return np.repeat(np.arange(keys), anchors), np.tile(np.arange(anchors), keys)
-        both = [pa.concat_arrays([mine, theirs]) for mine, theirs in zip(partials.keys, self.keys, strict=True)]
-        codes, size = key_codes([normalised(column) for column in both], keys + anchors, ordered=False)
-        of_key = np.full(size, -1, np.int64)
-        of_key[codes[:keys]] = np.arange(keys)
-        key = of_key[codes[keys:]]
+        key = match(partials.keys, self.keys)
         found = np.flatnonzero(key >= 0)
         return key[found], found
-
-    @property
-    def emits_empty(self) -> bool:
-        return self.empty == "emit"
 
     @property
     def stream_inputs(self) -> frozenset[str]:
@@ -251,14 +237,14 @@ class Anchored(Windows):
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         # Windows of every key are those of a key that has not come yet, too.
         first = view.window_inputs["first"][view.starts[view.key[ranges.row]]]
-        closed: Ints = np.maximum(self._stops(ranges.end), first + 1)
+        closed: Ints = np.maximum(ranges.end + self.after_end, first + 1)
         return closed
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         """Never, where all of them would be given once more to a key that is forgotten, or are its own."""
         if self.keys or self.emits_empty:
             return super().closed_after(ticks, forget)
-        return np.maximum(ticks + 1, int(self._stops(self.end).max(initial=-NEVER)))
+        return np.maximum(ticks + 1, int(self.end.max(initial=-NEVER) + self.after_end))
 
     def open_rows(self, view: PartialsView, watermark: int) -> Bools:
         """Partials in a window that has not closed, or in no window: these are not late."""
@@ -271,10 +257,6 @@ class Anchored(Windows):
         if not self.keys:
             kept[view.starts] = True  # all windows are those of this key, too, and it has had those that have closed
         return kept
-
-    def _stops(self, ends: Ints) -> Ints:
-        """The first tick after each window."""
-        return ends + (self.closed in ("right", "both"))
 
     def describe(self) -> str:
         which = "of its key" if self.keys else "of every key"

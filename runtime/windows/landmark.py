@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -127,8 +127,8 @@ class Bounded(WithValidity):
 
     since: int | None
     until: int | None
-    closed: str
     window_inputs = frozenset({"first"})
+    alone_in_streams = True
 
     def pattern(self, partitioned: bool) -> Pattern:
         return "monotonic"
@@ -151,12 +151,12 @@ class Bounded(WithValidity):
     @property
     def least(self) -> int | None:
         """The first tick that is in a window."""
-        return None if self.since is None else self.since + (self.closed in ("right", "neither"))
+        return None if self.since is None else self.since + self.after_start
 
     @property
     def beyond(self) -> int | None:
         """The first tick that is too late for any window."""
-        return None if self.until is None else self.until + (self.closed in ("right", "both"))
+        return None if self.until is None else self.until + self.after_end
 
     def _inside(self, ticks: Ints) -> Bools | None:
         return None if self.least is None else ticks >= self.least
@@ -166,14 +166,6 @@ class Bounded(WithValidity):
         if self.since is not None:
             return np.full(len(row), self.since, np.int64)
         return partials.window_inputs["first"][partials.starts][partials.key[row]]
-
-    def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone else self.among_others
-
-    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
-        """After its event, which has to have its place among those of its time."""
-        assert ranges.at is not None
-        return ranges.at + 1
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1
@@ -209,16 +201,12 @@ class LandmarkEvery(Bounded):
 
     steps: Grid
 
-    @property
-    def _shift(self) -> int:
-        return self.closed in ("right", "both")
-
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From the end of its step on."""
-        return self._validity_since(ticks, self.steps.begins(self.steps.numbers(ticks - self._shift) + 1))
+        return self._validity_since(ticks, self.steps.begins(self.steps.numbers(ticks - self.after_end) + 1))
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
-        at, every, origin = f"({rows.tick} - {int(self._shift)})", self.steps.every, self.steps.origin
+        at, every, origin = f"({rows.tick} - {self.after_end})", self.steps.every, self.steps.origin
         if self.steps.calendar is not None:
             return None
         return self._validity_since_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
@@ -226,7 +214,7 @@ class LandmarkEvery(Bounded):
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""
         overflow_guard(ticks, 2 * self.steps.most_ticks, 2 * self.steps.most_ticks, self.time)
-        frames = self.steps.numbers(ticks - self._shift)
+        frames = self.steps.numbers(ticks - self.after_end)
         if self.beyond is not None:
             frames = frames + (ticks >= self.beyond)
         return frames, self._inside(ticks)
@@ -239,7 +227,7 @@ class LandmarkEvery(Bounded):
 
     def step_ends(self, steps: Ints) -> Ints:
         """The first tick from which on no event is in some steps."""
-        return self.steps.begins(steps + 1) + self._shift
+        return self.steps.begins(steps + 1) + self.after_end
 
     def numbers(self, partials: PartialsView) -> tuple[Ints, Ints]:
         """The step at which each of the windows ends, and the step of each row."""
@@ -248,7 +236,7 @@ class LandmarkEvery(Bounded):
     def _numbered(self, partials: PartialsView) -> tuple[Ranges, Ints, Ints]:
         steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
-            frozen = steps > self.steps.numbers(np.array([self.beyond - 1 - self._shift]))[0]
+            frozen = steps > self.steps.numbers(np.array([self.beyond - 1 - self.after_end]))[0]
             steps = steps - frozen
         last = steps[partials.ends - 1][partials.key]
         low, high, row, number = ranges_by_id(self.describe(), partials, steps, last)
@@ -290,11 +278,8 @@ class LandmarkEach(Bounded):
     """Landmark windows for each event: a frame a row."""
 
     unit = "rows"
+    one_for_each = "event"
     stamp: str = "own"
-
-    @property
-    def one_for_each(self) -> Literal["event"]:
-        return "event"
 
     @property
     def rows_back(self) -> RowsBack | None:
@@ -318,10 +303,9 @@ class LandmarkEach(Bounded):
         if self.beyond is not None and len(row):
             opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
             high = np.minimum(high, opened[partials.key])
-        if partials.untimed:
-            found = Ranges(low, high, row, UNTIMED, UNTIMED)
-            return found if self.beyond is None else found.where(found.high > found.low)
-        end = at if self.until is None else np.minimum(at, self.until)
-        start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
-        found = Ranges(low, high, row, start, end, at)
+        found = Ranges(low, high, row, UNTIMED, UNTIMED)
+        if not partials.untimed:
+            end = at if self.until is None else np.minimum(at, self.until)
+            start = partials.of_keys(at[partials.starts]) if self.since is None else self.starts_of(partials, row)
+            found = found._replace(start=start, end=end, at=at)
         return found if self.beyond is None else found.where(found.high > found.low)

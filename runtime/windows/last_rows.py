@@ -132,11 +132,6 @@ class LastOfKey(WithValidity):
     valid_by = "rows"
     counts_rows = True
 
-    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
-        """After its last row, which has to have its place among those of its time."""
-        assert ranges.at is not None
-        return ranges.at + 1
-
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1
 
@@ -213,12 +208,9 @@ class EachRow(RowSteps):
     """The last n rows at each row of a key: each is a frame, by its number, with one time."""
 
     window_inputs = frozenset({"first"})
+    one_for_each = "event"
 
     frames = LastOfKey.frames
-
-    @property
-    def one_for_each(self) -> Literal["event"]:
-        return "event"
 
     @property
     def rows_back(self) -> RowsBack | None:
@@ -229,11 +221,10 @@ class EachRow(RowSteps):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         low, high, _ = partials.around(1 - self.steps.size, 0)
-        if partials.untimed:
-            found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
-        else:
+        found = Ranges(low, high, numbers(len(low)), UNTIMED, UNTIMED)
+        if not partials.untimed:
             at = partials.window_inputs["first"]
-            found = Ranges(low, high, numbers(len(low)), at[low], at, at)
+            found = found._replace(start=at[low], end=at, at=at)
         if self.min_fill == "full":
             found = found.where(np.flatnonzero(partials.frames >= self.steps.size - 1))
         return found
@@ -250,9 +241,10 @@ class TimeCounts(LastOfKey):
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     block = (0, 1)
+    alone_in_streams = True
 
     @property
-    def one_for_each(self) -> Literal["event"] | None:
+    def one_for_each(self) -> Literal["event"] | None:  # type: ignore[override]
         return "event" if self.every == 1 else None
 
     @property
@@ -318,7 +310,12 @@ class TimeCounts(LastOfKey):
         return Ranges(low, high, first[ends], times[low], at + (self.ties == "distinct_time"), at)
 
     def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone or self.every == 1 else self.among_others
+        return super().why_no_stream(alone or self.every == 1)
+
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        """After its last row, which has to have its place among those of its time."""
+        assert ranges.at is not None
+        return ranges.at + 1
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         gone = (view.ends - view.starts - self.n - 1).clip(0)

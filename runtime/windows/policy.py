@@ -219,14 +219,13 @@ class Triggered(Windows):
     periods: Grid
     min_fill: str
     until: int | None
-    empty: str
     unit = "rows"
     window_inputs = frozenset({"first"})
-
+    alone_in_streams = True
     stamp: str = "own"
 
     @property
-    def one_for_each(self) -> Literal["event"] | None:
+    def one_for_each(self) -> Literal["event"] | None:  # type: ignore[override]
         return "event" if self.trigger.kind == "count" and self.trigger_by == 1 else None
 
     @property
@@ -309,13 +308,6 @@ class Triggered(Windows):
             for rule, by in ((self.evict, self.evict_by), (self.trigger, self.trigger_by))
         )
         return f"evict {evict}, trigger {trigger}{self.samples_in_words}"
-
-    @property
-    def emits_empty(self) -> bool:
-        return self.empty == "emit"
-
-    def why_no_stream(self, alone: bool) -> str | None:
-        return None if alone else self.among_others
 
     def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         assert ranges.at is not None

@@ -169,7 +169,7 @@ class TickSteps(NumberedWindows, WithValidity):
         steps = self.steps
         if self.calendar is not None:
             return None
-        return (Numbering(steps.offset + self._shift, steps.every, steps.rest, steps.steps > 0),)
+        return (Numbering(steps.offset + self.after_end, steps.every, steps.rest, steps.steps > 0),)
 
     @property
     def frames_in_window(self) -> int:
@@ -185,7 +185,7 @@ class TickSteps(NumberedWindows, WithValidity):
         return self._frames(ticks)[0]
 
     def _frames(self, ticks: Ints) -> tuple[Ints, Bools | None]:
-        ticks = ticks - self._shift if self._shift else ticks
+        ticks = ticks - self.after_end if self.after_end else ticks
         return self.steps.frames(ticks if self.calendar is None else self.calendar.units(ticks))
 
     def pattern(self, partitioned: bool) -> Pattern:
@@ -195,7 +195,7 @@ class TickSteps(NumberedWindows, WithValidity):
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From the end of the first window that an event is in to the end of the first one after it."""
         self.frames(ticks[:0] if not len(ticks) else np.array([ticks.min(), ticks.max()]))  # checks their range
-        at = ticks - self._shift
+        at = ticks - self.after_end
         at = (at if self.calendar is None else self.calendar.units(at)) - self.steps.offset
         first, beyond = ((at - size) // self.steps.every + 1 for size in (self.steps.size, 0))
         return self._in_ticks(*self.steps.bounds(first))[1], self._in_ticks(*self.steps.bounds(beyond))[1]
@@ -205,7 +205,7 @@ class TickSteps(NumberedWindows, WithValidity):
         return self.steps.size + self.steps.every + 1 if self.calendar is None else None
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
-        size, every, at = self.steps.size, self.steps.every, f"({rows.tick} - {self._shift})"
+        size, every, at = self.steps.size, self.steps.every, f"({rows.tick} - {self.after_end})"
         if self.calendar is not None:
             return None
         return [
@@ -217,7 +217,7 @@ class TickSteps(NumberedWindows, WithValidity):
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         start, end = self._in_ticks(*self.steps.frame_bounds(frames))
-        return start + self._shift, end + self._shift
+        return start + self.after_end, end + self.after_end
 
     def _in_ticks(self, start: Ints, end: Ints) -> tuple[Ints, Ints]:
         return (start, end) if self.calendar is None else (self.calendar.begins(start), self.calendar.begins(end))
@@ -226,13 +226,13 @@ class TickSteps(NumberedWindows, WithValidity):
         return self.steps.windows_of(partials.frames)
 
     def closed_by(self, tick: int) -> int:
-        edge = tick - self._shift
+        edge = tick - self.after_end
         edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
         return (edge - self.steps.offset - self.steps.size) // self.steps.every
 
     def closing_by_id(self, numbers: Ints) -> Ints:
         _, end = self._in_ticks(*self.steps.bounds(numbers))
-        return end + self._shift
+        return end + self.after_end
 
     def needs_order(self, alone: bool) -> bool:
         return self.min_fill == "full"
@@ -246,8 +246,6 @@ class TickSteps(NumberedWindows, WithValidity):
     @property
     def left_out(self) -> str | None:
         """The time in no window, in words; without its share for months, which differ in length."""
-        if self.steps.every <= self.steps.size:
-            return None
         even = self.calendar is None or self.calendar.unit == "day"
         return describe_gaps(self.steps.size, self.steps.every, self._length, even=even)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -56,29 +54,14 @@ class Stepped(NumberedWindows):
     longest: tuple[Reach, ...]
     steps: Grid
     by_step: bool
+    one_for_each = "step"
     stamp: str = "own"
 
-    @property
-    def one_for_each(self) -> Literal["step"]:
-        return "step"
-
-    @cached_property
-    def _shift(self) -> int:
-        return int(self.closed in ("right", "both"))
-
-    @cached_property
-    def _begin(self) -> int:
-        return int(self.closed in ("right", "neither"))
-
-    @property
-    def closes_at_end(self) -> bool:
-        return not self._shift
-
     def closed_by(self, tick: int) -> int:
-        return int(self.steps.numbers(np.array([tick - self._shift]))[0])
+        return int(self.steps.numbers(np.array([tick - self.after_end]))[0])
 
     def closing_by_id(self, numbers: Ints) -> Ints:
-        return self.steps.begins(numbers) + self._shift
+        return self.steps.begins(numbers) + self.after_end
 
     def cuts_as(self, other: Windows) -> bool:
         return self.same_rows(other)
@@ -91,14 +74,15 @@ class Stepped(NumberedWindows):
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         far = self.steps.most_ticks + 1 - min(back.least for back in self.longest)
         overflow_guard(ticks, far, far, self.time)
-        return (self.steps.numbers(ticks - self._shift) if self.by_step else ticks), None
+        return (self.steps.numbers(ticks - self.after_end) if self.by_step else ticks), None
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first step from which a window may reach back to each row, and the last one."""
         rows, far = partials.frames, max(-back.least for back in self.longest)
         if self.by_step:
             return WindowIds(rows + 1, rows + far // self.steps.every)
-        return WindowIds(self.steps.numbers(rows - self._shift) + 1, self.steps.numbers(rows + far - self._begin))
+        first, last = rows - self.after_end, rows + far - self.after_start
+        return WindowIds(self.steps.numbers(first) + 1, self.steps.numbers(last))
 
     def own_ids(self, partials: PartialsView) -> WindowIds | None:
         if not self.by_step:
@@ -111,14 +95,14 @@ class Stepped(NumberedWindows):
             found: Bools = self.steps.numbers(first + later) != self.steps.numbers(until - 1 + later)
             return found
 
-        ends = apart(-self._shift)
+        ends = apart(-self.after_end)
         if self.back.calendar is None:
-            return ends | apart(-self.back.ticks - self._begin)
+            return ends | apart(-self.back.ticks - self.after_start)
         if not len(first):
             return ends
         bounds = np.array([first.min() - self.back.most, until.max() - self.back.least])
         least, most = self.steps.numbers(bounds).tolist()
-        begins = np.sort(self.back.of(self.steps.begins(np.arange(least, most + 2))) + self._begin)
+        begins = np.sort(self.back.of(self.steps.begins(np.arange(least, most + 2))) + self.after_start)
         return ends | (np.searchsorted(begins, first, side="right") < np.searchsorted(begins, until))
 
     def reached(self, found: Ranges | Coverage) -> Ints:
@@ -151,7 +135,7 @@ class Stepped(NumberedWindows):
         """The first frames of windows that look back from some times, and the first ones after them."""
         if self.by_step:
             return self.steps.numbers(back.of(at)), self.steps.numbers(at)
-        return back.of(at) + self._begin, at + self._shift
+        return back.of(at) + self.after_start, at + self.after_end
 
     def describe(self) -> str:
         size = self.back.words(self.time).removeprefix("-")
