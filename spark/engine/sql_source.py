@@ -17,7 +17,7 @@ from ..convert.names import under_plain_names
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
-from .source import PartialRows, left_to_executors
+from .source import PartialRows, limited
 
 WORD = re.compile(r"\w+")
 
@@ -91,8 +91,5 @@ class SqlSource:
         groups = groups.coalesce(1) if self.few else groups
         with conf_overrides(self.df.sparkSession, {} if self.few else FASTER_GROUPING):
             # Counting them first, persisted, would take longer.
-            found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
-        if limit is not None and len(found) > limit:
-            left_to_executors(f"max_driver_partials={limit} is not enough")
-            return None
-        return sql.partials(found)
+            found = limited(groups, limit)
+        return None if found is None else sql.partials(found)
