@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -199,14 +198,8 @@ class StreamEngine(DataFrameEngine):
         slower = advice(self.df.sparkSession)
         return [*stages, slid, *([] if slower is None else [("session", slower)])]
 
-    def with_fields(self, names: Sequence[str]) -> StreamEngine:
-        return StreamEngine(super().with_fields(names).df)
-
-    def where(self, condition: Any) -> StreamEngine:
-        return StreamEngine(super().where(condition).df)
-
-    def with_columns(self, expressions: Mapping[str, Any]) -> StreamEngine:
-        return StreamEngine(super().with_columns(expressions).df)
+    def of(self, df: DataFrame) -> StreamEngine:
+        return StreamEngine(df)
 
     def _all_shards(self, plan: Plan, options: Options) -> Shards:
         """What is needed of shards to read all that a checkpoint has, however many they are."""
@@ -245,7 +238,8 @@ class StreamEngine(DataFrameEngine):
             first = first_state(df, shards, dealt, options, begun=begun)
         else:
             shards = replace(shards, imported=(imported.watermark, imported.gone))
-            first = imported_state(df.sparkSession, rows_of(imported, plan), job, dealt)
+            rows = StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
+            first = imported_state(df.sparkSession, rows, job, dealt)
         processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -257,13 +251,15 @@ class StreamEngine(DataFrameEngine):
 
     def _shards(self, df: DataFrame, job: Job, options: Options, *, latest: bool = False) -> Shards:
         plan = job.plan
-        early = ticks_of(plan, options.early, "early")
+        early, dealt = ticks_of(plan, options.early, "early"), partitions(self.df.sparkSession)
+        # The numbers that assign keys to shards: a checkpoint can only be used while they are the same.
+        sharding = f"{options.shards or dealt} for {dealt} shuffle partitions"
         return Shards(
             job.trusting() if options.trust_checkpoint else job,
             fingerprint(plan)
-            | {"until": begin_tick(plan, options), "shards": self._sharding(options)}
+            | {"until": begin_tick(plan, options), "shards": sharding}
             | ({"latest": True} if latest else {}),
-            width_of(df, plan),
+            max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000),  # an eighth of the watermark's delay, or more
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
@@ -276,11 +272,6 @@ class StreamEngine(DataFrameEngine):
     def _labels(self, options: Options) -> tuple[int, ...]:
         dealt = partitions(self.df.sparkSession)
         return labels(options.shards or dealt, dealt)
-
-    def _sharding(self, options: Options) -> str:
-        """The numbers that assign keys to shards, in words; a checkpoint can only be used while they are the same."""
-        dealt = partitions(self.df.sparkSession)
-        return f"{options.shards or dealt} for {dealt} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
@@ -350,11 +341,6 @@ def mode_of(options: Options) -> str:
     return "Update" if marks(options) else "Append"
 
 
-def rows_of(imported: GoneOn, plan: Plan) -> StoredRows:
-    """The rows from which a query goes on."""
-    return StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
-
-
 def require_stored(plan: Plan) -> None:
     """QueryError where the state of a query is none that can be stored for another one."""
     if (reason := why_not_stored(plan)) is not None:
@@ -384,11 +370,6 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
     window, delay = schema.fields[place], {WATERMARK: delay_of(df, plan)}
     marked = t.StructField(window.name, window.dataType, window.nullable, {**window.metadata, **delay})
     return t.StructType([*schema.fields[:place], marked, *schema.fields[place + 1 :]])
-
-
-def width_of(df: DataFrame, plan: Plan) -> int:
-    """The ticks in a page of events that are held back: an eighth of the watermark's delay, or more."""
-    return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 
 def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
