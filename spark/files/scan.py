@@ -208,12 +208,11 @@ class Scan:
         """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
         if self.unopened is not None:
             return columns
-        first = self.layouts[0].schema
+        zones = {field.name: getattr(field.type, "tz", None) for field in self.layouts[0].schema}
         kept = []
         for field in columns:
-            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
-            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
-            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+            zone = zones.get(field.name) if getattr(field.type, "tz", None) else None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if zone else field)
         return pa.schema(kept)
 
     @cached_property

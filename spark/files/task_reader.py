@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
 from ...runtime.expressions import functions  # noqa: F401  # a condition may call them
@@ -22,7 +20,8 @@ from .scan import Part, ReadPlan
 def with_own_events(read_plan: ReadPlan, function: Task, *given: Any) -> Batches:
     """A function of tasks, given the events of the files that this task reads in place of its rows, which come last.
 
-    Tasks follow the order of the files, and so do the ranks of their batches.
+    Tasks follow the order of the files, and so do the ranks of their batches. pyarrow has a thread for each core of a
+    task, by OMP_NUM_THREADS, which Spark sets.
 
     Raises
     ------
@@ -32,8 +31,7 @@ def with_own_events(read_plan: ReadPlan, function: Task, *given: Any) -> Batches
     *arguments, rows = given
     number = partition_id()
     own = read_plan.tasks[number : number + 1]
-    with threads_of_the_task():
-        yield from function(*arguments, read(read_plan, itertools.chain.from_iterable(own)))
+    yield from function(*arguments, read(read_plan, itertools.chain.from_iterable(own)))
     numbers = [each for batch in rows for each in batch.column(0).to_pylist()]
     if numbers != [number][: len(read_plan.tasks)]:
         raise EngineError(f"task {number} that reads files was given the numbers {numbers}; expected its own")
@@ -41,32 +39,18 @@ def with_own_events(read_plan: ReadPlan, function: Task, *given: Any) -> Batches
 
 def hand_over(read_plan: ReadPlan, rows: Batches) -> Batches:
     """The events of the tasks whose numbers are in the rows, as rows for Spark, whatever plan they are part of."""
-    with threads_of_the_task():
-        for batch in rows:
-            for number in batch.column(0).to_pylist():
-                for events in read(read_plan, read_plan.tasks[number]):
-                    yield from batches(pa.Table.from_batches([events]))
-                    del events  # or they would be held while the next ones are read
+    for batch in rows:
+        for number in batch.column(0).to_pylist():
+            for events in read(read_plan, read_plan.tasks[number]):
+                yield from batches(pa.Table.from_batches([events]))
+                del events  # or they would be held while the next ones are read
 
 
 def keep(read_plan: ReadPlan, rows: Batches) -> Batches:
     """The events that meet the condition, of events that Spark reads."""
-    with threads_of_the_task():
-        for batch in rows:
-            columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
-            yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
-
-
-@contextmanager
-def threads_of_the_task() -> Iterator[None]:
-    """While this is open, pyarrow has a thread for each core of the task."""
-    context = TaskContext.get()
-    before = pa.cpu_count()
-    pa.set_cpu_count(max(1, context.cpus() if context else 1))
-    try:
-        yield
-    finally:
-        pa.set_cpu_count(before)
+    for batch in rows:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
+        yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
 
 
 def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Batches:
