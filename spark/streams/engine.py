@@ -69,7 +69,7 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         df = self._checked(plan, options)
-        return self._slid(df, self._job(df, plan, options), options, mode_of(options))
+        return self._slid(df, self._job(df, plan, options), options)
 
     def latest(self, plan: Plan, options: Options) -> DataFrame:
         """The window that ends now, in one row for each key for which it has changed, by the clock of the cluster.
@@ -88,7 +88,7 @@ class StreamEngine(DataFrameEngine):
                     f"{name} is {getattr(options, name)!r}, which is of windows that a watermark closes, and latest() "
                     "goes by the clock; expected .stream(...) without it"
                 )
-        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, "Update", latest=True)
+        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, latest=True)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
         """The events that `run` drops, with all their columns, as a stream of its own."""
@@ -167,13 +167,12 @@ class StreamEngine(DataFrameEngine):
         found = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
         fields = [df.schema[spelt(name, df.columns)] for name in plan.columns]
         watermark = spelt(plan.time, df.columns), delay_of(df, plan) or 0
-        mode = mode_of(options)
 
         def query(events: DataFrame) -> DataFrame:
-            return StreamEngine(events)._slid(events, job, options, mode, imported=found)
+            return StreamEngine(events)._slid(events, job, options, imported=found)
 
         with reraise(spark, lambda: self.df, plan):
-            new.make(spark, query, fields, watermark, mode, old, said.batch)
+            new.make(spark, query, fields, watermark, mode_of(options), old, said.batch)
         return found.watermark
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
@@ -215,17 +214,10 @@ class StreamEngine(DataFrameEngine):
         return Job(counted(plan), schema)
 
     def _slid(
-        self,
-        df: DataFrame,
-        job: Job,
-        options: Options,
-        mode: str,
-        *,
-        latest: bool = False,
-        imported: GoneOn | None = None,
+        self, df: DataFrame, job: Job, options: Options, *, latest: bool = False, imported: GoneOn | None = None
     ) -> DataFrame:
         """The results that the shards of a stream give."""
-        plan = job.plan
+        plan, mode = job.plan, "Update" if latest else mode_of(options)
         if LOGGER.isEnabledFor(logging.INFO):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
         if (slower := advice(df.sparkSession)) is not None:
