@@ -99,7 +99,7 @@ class EventsSource(TaskSource):
         self.events = under_plain_names(df, job.plan.columns)
 
     def _staged(self, function: Task, *given: object, schema: t.StructType, failed: Task | None = None) -> DataFrame:
-        events = self._events(checkpoint=schema is not BLOBS)
+        events = self._events(checkpoint=schema is not BLOBS)  # blobs are read before what is persisted is gone
         return stage(events, function, self.job, *given, schema=schema, failed=failed)
 
     def _events(self, *, checkpoint: bool) -> DataFrame:
