@@ -30,6 +30,16 @@ SIGNS = ("=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or")
 SUMS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 EXACT, BEYOND = "4503599627370496D", "9223372036854775808D"
 """Doubles from the first on are whole, and those from the second on have more than 64 bits."""
+CALLS = {
+    "/": "({0} / nullif({1}, 0))",
+    "%": "({0} % nullif({1}, 0))",
+    "floor": f"if(abs({{0}}) < {EXACT}, cast(floor({{0}}) as double), {{0}})",
+    "ceil": f"if(abs({{0}}) < {EXACT}, cast(ceil({{0}}) as double), {{0}})",
+    "not": "(not {0})",
+    "is null": "({0} is null)",
+    "isnan": "if({0} is null, null, isnan({0}))",
+    "length": "cast(length({0}) as bigint)",
+}
 
 
 def in_spark(expression: Expr, schema: pa.Schema, user: str, *, of_truth: bool = False) -> str:
@@ -102,30 +112,19 @@ class SparkTarget:
         return f"{'try_' if pa.types.is_decimal(to) else ''}cast({value} as {name_of(to)})"
 
     def call(self, name: str, kind: pa.DataType, *values: Any) -> str:
-        one = values[0]
-        if name in SIGNS:
+        if name in CALLS:
+            return CALLS[name].format(*values)
+        if name in SUMS and kind == WHOLE:
+            name = SUMS[name]
+        if name in SIGNS or name in SUMS:
             return f"({f' {name} '.join(values)})"
-        if name in SUMS:
-            return f"{SUMS[name]}({', '.join(values)})" if kind == WHOLE else f"({f' {name} '.join(values)})"
-        if name in ("/", "%"):
-            return f"({one} {name} nullif({values[1]}, 0))"
-        if name in ("floor", "ceil"):
-            return f"if(abs({one}) < {EXACT}, cast({name}({one}) as double), {one})"
-        if name == "not":
-            return f"(not {one})"
-        if name == "is null":
-            return f"({one} is null)"
         if name == "like":
-            return f"({one} like {text(values[1])})"
-        if name == "isnan":
-            return f"if({one} is null, null, isnan({one}))"
+            return f"({values[0]} like {text(values[1])})"
         if name == "shift":
             return self._shifted(kind, *values)
         if name == "elapsed":
-            micros = f"try_subtract(unix_micros({one}), unix_micros({values[1]}))"
-            return interval(micros) if kind == INSTANT else f"({one} - {values[1]})"
-        if name == "length":
-            return f"cast(length({one}) as bigint)"
+            micros = f"try_subtract(unix_micros({values[0]}), unix_micros({values[1]}))"
+            return interval(micros) if kind == INSTANT else f"({values[0]} - {values[1]})"
         return f"{name}({', '.join(str(each) for each in values if each is not None)})"
 
     def _shifted(self, kind: pa.DataType, value: str, micros: int) -> str:

@@ -14,6 +14,9 @@ from ...runtime.tuning import THREADS_FROM_BYTES
 from ..tuning import WIRE_BYTES, WIRE_ROWS
 from .types import arrow_schema, to_spark
 
+Batches = Iterator[pa.RecordBatch]
+"""What a task of Spark is given, or gives."""
+
 
 @dataclass(frozen=True)
 class PartialsCodec:
@@ -48,49 +51,31 @@ class PartialsCodec:
         QueryError
             If a state's field has an Arrow type that Spark cannot carry.
         """
-        fields = []
-        for name, field in zip(self._names(), self.partials, strict=True):
-            spark = _carrier(field.type)
+        states = [f"s{position}" for position in range(len(self.partials) - self.keys - 2)]
+        names, fields = [*self.key_names, "frame", "batch_rank", *states], []
+        for name, field in zip(names, self.partials, strict=True):
+            spark = t.LongType() if _as_bits(field.type) else to_spark(field.type)
             if spark is None:
                 raise QueryError(f"state {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
             fields.append(t.StructField(name, spark))
         return t.StructType(fields)
 
-    def encode(self, partials: pa.Table) -> Iterator[pa.RecordBatch]:
+    def encode(self, partials: pa.Table) -> Batches:
         """Write partials as batches Spark can take."""
         schema = arrow_schema(self.spark_schema)
-        columns = [_recast(column, field.type) for column, field in zip(partials.columns, schema, strict=True)]
-        return batches(pa.Table.from_arrays(columns, schema=schema))
+        return batches(partials.rename_columns(schema.names).cast(schema, safe=False))  # with the same bits
 
     def decode(self, rows: Iterable[pa.RecordBatch] | pa.Table) -> pa.Table:
         """Read batches from Spark back as partials."""
         if not isinstance(rows, pa.Table):
             kept = list(rows)
             rows = pa.Table.from_batches(kept) if kept else arrow_schema(self.spark_schema).empty_table()
-        columns = [_recast(column, field.type) for column, field in zip(rows.columns, self.partials, strict=True)]
-        return pa.Table.from_arrays(columns, schema=self.partials)
-
-    def _names(self) -> list[str]:
-        states = [f"s{position}" for position in range(len(self.partials) - self.keys - 2)]
-        return [*self.key_names, "frame", "batch_rank", *states]
-
-
-def _carrier(arrow: pa.DataType) -> t.DataType | None:
-    return t.LongType() if _as_bits(arrow) else to_spark(arrow)
+        return rows.rename_columns(self.partials.names).cast(self.partials, safe=False)
 
 
 def _as_bits(arrow: pa.DataType) -> bool:
     """Whether a type is stored as the int64 with the same bits."""
     return bool(pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow) or pa.types.is_uint64(arrow))
-
-
-def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    """A column as another type, with the same values or bits."""
-    if column.type == target:
-        return column
-    if _as_bits(column.type) or _as_bits(target):
-        return pa.chunked_array([chunk.view(target) for chunk in column.chunks], target)
-    return column.cast(target)
 
 
 def to_ipc(table: pa.Table) -> bytes:
@@ -120,7 +105,7 @@ def from_ipc(rows: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *tables])
 
 
-def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def batches(table: pa.Table) -> Batches:
     """A table as record batches small enough for the JVM to take one at a time, none of them empty."""
     if table.num_rows == 0:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.columns.plain import not_held
 from ...runtime.plan.bind import WINDOW
-from .names import OR_SENSITIVE, case_sensitive, column
+from .names import OR_SENSITIVE, case_sensitive, under_plain_names
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
 # cast from one label to another does not change the number.
@@ -36,6 +35,16 @@ _TO_ARROW: dict[type[t.DataType], pa.DataType] = {
     t.TimestampNTZType: pa.timestamp("us"),
     t.DayTimeIntervalType: pa.duration("us"),
     t.NullType: pa.null(),
+}
+_TO_SPARK: dict[pa.DataType, t.DataType] = {arrow: spark() for spark, arrow in _TO_ARROW.items()} | {
+    pa.uint8(): t.ShortType(),  # Spark has no unsigned integers: the next type that holds them all
+    pa.uint16(): t.IntegerType(),
+    pa.uint32(): t.LongType(),
+    pa.uint64(): t.DecimalType(20, 0),
+    pa.float16(): t.FloatType(),
+    pa.date64(): t.DateType(),
+    **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), t.StringType()),
+    pa.large_binary(): t.BinaryType(),
 }
 
 
@@ -93,25 +102,7 @@ def to_spark(arrow: pa.DataType) -> t.DataType | None:
         return t.StructType(usable) if len(usable) == len(children) else None
     if kinds.is_duration(arrow):
         return t.DayTimeIntervalType()
-    return _plain(arrow)
-
-
-def _plain(arrow: pa.DataType) -> t.DataType | None:
-    kinds = pa.types
-    if kinds.is_string(arrow) or kinds.is_large_string(arrow) or kinds.is_string_view(arrow):
-        return t.StringType()
-    if kinds.is_binary(arrow) or kinds.is_large_binary(arrow) or kinds.is_fixed_size_binary(arrow):
-        return t.BinaryType()
-    wider: dict[pa.DataType, t.DataType] = {  # Spark has no unsigned integers: the next type that holds them all
-        pa.uint8(): t.ShortType(),
-        pa.uint16(): t.IntegerType(),
-        pa.uint32(): t.LongType(),
-        pa.uint64(): t.DecimalType(20, 0),
-        pa.float16(): t.FloatType(),
-        pa.date64(): t.DateType(),
-    }
-    same = {arrow_type: spark() for spark, arrow_type in _TO_ARROW.items()}
-    return wider.get(arrow) or same.get(arrow)
+    return t.BinaryType() if kinds.is_fixed_size_binary(arrow) else _TO_SPARK.get(arrow)
 
 
 def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
@@ -137,24 +128,20 @@ def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
     ColumnError
         If a used column has a type that cannot be used, or two columns have its name.
     """
-    fields = {field.name: field for field in df.schema.fields}
-    copies = Counter(field.name for field in df.schema.fields)
-    folded = Counter(name.lower() for name in df.columns)
-    odd = [name for name in used if name not in fields or copies[name] != folded[name.lower()]]
-    if odd and not case_sensitive(df.sparkSession):
-        spellings = {name.lower(): name for name in fields}
-        for name in odd:
-            if name.lower() in spellings:
-                fields.setdefault(name, fields[spellings[name.lower()]])
-                copies[name] = folded[name.lower()]
+    columns = df.schema.fields
+    fields = {field.name: field for field in columns}
     for name in used:
-        if copies[name] > 1:
-            found = f"{copies[name]} columns of the DataFrame go by that name"
-            spellings = {each: each for each in df.columns if each.lower() == name.lower()}
-            if len(spellings) > 1 and name in odd:
+        exact = [each for each in columns if each.name == name]
+        folded = [each for each in columns if each.name.lower() == name.lower()]
+        # The setting is read last: through Connect that is a call to the server.
+        alike = folded if len(folded) > len(exact) and not case_sensitive(df.sparkSession) else exact
+        if len(alike) > 1:
+            found = f"{len(alike)} columns of the DataFrame go by that name"
+            spellings = list(dict.fromkeys(each.name for each in alike))
+            if len(spellings) > 1:
                 found += f", {' and '.join(map(repr, spellings))}; expected other names, {OR_SENSITIVE}"
             raise ColumnError(f"column {name!r} is ambiguous: {found}")
-        if name in fields and to_arrow(fields[name].dataType) is None:
+        if alike and to_arrow(fields.setdefault(name, alike[0]).dataType) is None:
             found = fields[name].dataType.simpleString()
             raise ColumnError(f"column {name!r} has the type {found}, which framefold cannot use")
     return pa.schema([pa.field(name, to_arrow(field.dataType) or pa.null()) for name, field in fields.items()])
@@ -221,22 +208,17 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
         Whether columns may keep their dictionaries.
     """
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-    columns = [
-        column if coded and _is_coded(column.type, field.type) else _cast(column, field)
-        for column, field in zip(table.columns, schema, strict=True)
-    ]
+    columns = [_cast(column, field, coded) for column, field in zip(table.columns, schema, strict=True)]
     return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, field: pa.Field, coded: bool) -> pa.ChunkedArray:
+    if coded and pa.types.is_dictionary(column.type) and column.type.value_type == field.type:
+        return column
     try:
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
         raise ColumnError(not_held(f"the column {field.name!r}", column.type, field.type)) from error
-
-
-def _is_coded(found: pa.DataType, expected: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(found) and found.value_type == expected)
 
 
 def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
@@ -253,9 +235,7 @@ def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
     if not set(names) <= set(schema.names):
         return schema.empty_table()
     wanted = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
-    # Under plain names: a name may have a dot, or come twice among the others.
-    rows = df.select([column(name).alias(f"c{at}") for at, name in enumerate(wanted.names)])
-    return cast_to(rows.toArrow(), wanted)
+    return cast_to(under_plain_names(df, wanted.names).toArrow(), wanted)
 
 
 def ticks_sql(df: DataFrame, time: str) -> str:

@@ -30,7 +30,7 @@ from ..tuning import ROW_BYTES, SLID_ROWS
 from . import tasks
 from .decision import Decision
 from .explain import stages
-from .source import PartialRows, PartialsSource
+from .source import PartialRows, PartialsSource, left_to_executors
 
 AUTO_RESULT_BYTES = 256 << 20
 """The results that ``combine="auto"`` makes on the driver and sends to the JVM, whose heap may be 1 GB."""
@@ -92,7 +92,7 @@ def collected(source: PartialsSource, decision: Decision) -> Partials | None:
                 f"the driver cannot get all partials ({why}); expected combine='executors' or 'auto', "
                 "or a driver with more memory and a larger spark.driver.maxResultSize"
             ) from error
-        LOGGER.warning("executors merge and slide, not the driver: it cannot get all partials: %s", why)
+        left_to_executors(f"it cannot get all partials: {why}")
         return None
 
 
@@ -128,17 +128,14 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
             f"the results take more than the {limit >> 20:,} MiB that combine='driver' makes on the driver; expected "
             "combine='executors' or 'auto' for as many"
         )
-    sent, why = (
-        merged.table.nbytes,
-        f"results take about {max(expected, size) / 2**20:,.0f} MiB, more than {limit >> 20}",
-    )
-    if decision.sort == "rows" or sent > SENT_PARTIALS_BYTES:
-        LOGGER.warning("executors merge and slide, not the driver: %s", why)
+    why = f"results take about {max(expected, size) / 2**20:,.0f} MiB, more than {limit >> 20}"
+    if decision.sort == "rows" or merged.table.nbytes > SENT_PARTIALS_BYTES:
+        left_to_executors(why)
         return None
     LOGGER.warning("executors slide what the driver has merged: %s", why)
     blobs = pa.table({"ipc": pa.array(blobs_of(merged), pa.binary())})
     rows = batches_to_dataframe(spark, blobs, t.StructType([t.StructField("ipc", t.BinaryType())]), 1)
-    return on_executors(spark, job, PartialRows(rows, tasks.slide_blobs, None))
+    return stage(rows, tasks.slide_blobs, job, schema=job.schema)
 
 
 def blobs_of(merged: Partials, rows: int = SLID_ROWS) -> list[bytes]:
@@ -154,8 +151,6 @@ def blobs_of(merged: Partials, rows: int = SLID_ROWS) -> list[bytes]:
 def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> DataFrame:
     """The results of distributed partials, lazily: shuffled by key, and slid where they land."""
     df, codec = rows.df, job.codec
-    if rows.order is None:
-        return stage(df, rows.slide, job, schema=job.schema)
     keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
     if rows.merges:
         for empty in Partials.of_given_keys(job.plan):

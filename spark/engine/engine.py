@@ -31,9 +31,8 @@ from .beside import beside_events, beside_labels
 from .decision import Decision, decide
 from .events_source import EventsSource
 from .explain import IN_WHOLE_KEYS, stages
-from .few_events import FewEventsSource
+from .few_events import FewEventsSource, RowsSource
 from .readable import require_readable
-from .rows_source import RowsSource
 from .source import PartialsSource
 from .sql_source import SqlSource
 from .tasks import Job
@@ -82,6 +81,10 @@ class DataFrameEngine:
             return explain(plan, "Spark", IN_WHOLE_KEYS)
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
+    def of(self, df: DataFrame) -> DataFrameEngine:
+        """The engine of what was made of the events."""
+        return DataFrameEngine(df)
+
     @property
     def spark(self) -> SparkSession:
         """The session."""
@@ -97,7 +100,7 @@ class DataFrameEngine:
             return self
         paths = struct_paths(input_schema(self.df, ()), names)
         added = [reduce(Column.getField, path[1:], column(path[0])).alias(name) for name, path in paths.items()]
-        return DataFrameEngine(self.df.select("*", *added)) if added else self
+        return self.of(self.df.select("*", *added)) if added else self
 
     def where(self, condition: Any) -> DataFrameEngine:
         if isinstance(condition, Expr):
@@ -115,7 +118,7 @@ class DataFrameEngine:
             raise QueryError(
                 f"the condition {condition} of where() does not fit the DataFrame: {reason(error)}"
             ) from error
-        return DataFrameEngine(some)
+        return self.of(some)
 
     def with_columns(self, expressions: Mapping[str, Any]) -> DataFrameEngine:
         df = self.df
@@ -132,7 +135,7 @@ class DataFrameEngine:
                 df.schema  # noqa: B018  # through Connect, only this analyses the column
             except AnalysisException as error:
                 raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
-        return DataFrameEngine(df)
+        return self.of(df)
 
     def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:
         if self.df.isStreaming:

@@ -29,7 +29,7 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.conf_overrides import conf_overrides
 from ..session.parallelism import parallelism
 from ..session.settings import NO_BYTE_LIMIT
-from ..session.staging import stage
+from ..session.staging import Task, stage
 from ..tuning import BLOB_ROWS, PARTIALS_AT_ONCE
 from . import tasks
 from .combining import choose
@@ -53,18 +53,16 @@ PENDING_BYTES = 128 << 20
 """The partials that the driver unpacks before it merges them; those that are merged come on top."""
 
 
-class EventsSource:
-    """The events of a DataFrame; see `PartialsSource`."""
+class TaskSource:
+    """Events that tasks accumulate; see `PartialsSource`."""
 
-    def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
-        self.events = under_plain_names(df, job.plan.columns)
+    def __init__(self, job: tasks.Job, decision: Decision) -> None:
         self.job, self.sort, self.in_rounds = job, decision.sort, decision.in_rounds
         self.blobs: DataFrame | None = None
         self.persisted: list[DataFrame] = []
 
     def collect(self, limit: int | None) -> Partials | None:
-        events = self._events(checkpoint=False)
-        blobs = stage(events, tasks.accumulate_to_ipc, self.job, None, schema=BLOBS, failed=tasks.failed)
+        blobs = self._staged(tasks.accumulate_to_ipc, None, schema=BLOBS, failed=tasks.failed)
         if limit is not None:
             # Persisted and not checkpointed: what a lost executor had of it is computed again.
             self.blobs = blobs = self._persist(blobs)
@@ -72,12 +70,12 @@ class EventsSource:
             return collect(blobs, self.job, limit, self.in_rounds)
 
     def distribute(self) -> PartialRows:
+        schema = self.job.codec.spark_schema
         if self.blobs is None:
-            rows, function = self._events(checkpoint=True), tasks.accumulate
+            df = self._staged(tasks.accumulate, schema=schema)
         else:
             rows = materialize(self.blobs) if self.sort == "rows" else self.blobs
-            function = tasks.from_blobs
-        df = stage(rows, function, self.job, schema=self.job.codec.spark_schema)
+            df = stage(rows, tasks.from_blobs, self.job, schema=schema)
         return PartialRows(df, tasks.slide, ("frame", "batch_rank"))
 
     def release(self, result: DataFrame | None) -> None:
@@ -87,6 +85,22 @@ class EventsSource:
     def _persist(self, df: DataFrame) -> DataFrame:
         self.persisted.append(df.persist())
         return self.persisted[-1]
+
+    def _staged(self, function: Task, *given: object, schema: t.StructType, failed: Task | None = None) -> DataFrame:
+        """What a function of tasks gives of the events, lazily; only its blobs are used at once."""
+        raise NotImplementedError
+
+
+class EventsSource(TaskSource):
+    """The events of a DataFrame; see `PartialsSource`."""
+
+    def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
+        super().__init__(job, decision)
+        self.events = under_plain_names(df, job.plan.columns)
+
+    def _staged(self, function: Task, *given: object, schema: t.StructType, failed: Task | None = None) -> DataFrame:
+        events = self._events(checkpoint=schema is not BLOBS)  # blobs are read before what is persisted is gone
+        return stage(events, function, self.job, *given, schema=schema, failed=failed)
 
     def _events(self, *, checkpoint: bool) -> DataFrame:
         """The events in the order in which tasks need them, with row numbers if windows are counted in rows.

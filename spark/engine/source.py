@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ...runtime.partials.partials import Partials
@@ -24,15 +25,14 @@ class PartialRows:
     slide
         The function of a task that makes results of rows of whole keys.
     order
-        The columns by which the rows of one key are sorted for it, after keys ``k0``, ``k1``, ...; None where rows
-        hold whole keys, so that they need no shuffle.
+        The columns by which the rows of one key are sorted for it, after keys ``k0``, ``k1``, ....
     merges
         Whether several tasks have partials of one key and frame, each as `PartialsCodec` writes them.
     """
 
     df: DataFrame
     slide: Task
-    order: Sequence[str] | None
+    order: Sequence[str]
     merges: bool = True
 
 
@@ -51,6 +51,15 @@ class PartialsSource(Protocol):
 
     def release(self, result: DataFrame | None) -> None:
         """Unpersist what is persisted: now, or once nobody has the result any more that reads it."""
+
+
+def limited(rows: DataFrame, limit: int | None) -> pa.Table | None:
+    """Rows on the driver; None, and the logger is told, where there are more than ``limit``."""
+    found = (rows if limit is None else rows.limit(limit + 1)).toArrow()
+    if limit is None or len(found) <= limit:
+        return found
+    left_to_executors(f"max_driver_partials={limit} is not enough")
+    return None
 
 
 def left_to_executors(why: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from pyspark.errors import ArithmeticException
@@ -17,9 +16,7 @@ from ..convert.names import under_plain_names
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
-from .source import PartialRows, left_to_executors
-
-WORD = re.compile(r"\w+")
+from .source import PartialRows, limited
 
 
 def named(texts: Mapping[str, str]) -> list[str]:
@@ -43,22 +40,18 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
         rows = rows.where(f"{time} is not null")
     # As few projections as possible: Spark analyses each by itself. And the rest as text: a function called on a Column
     # takes several calls to the JVM.
-    ticks = {TICKS: ticks_sql(rows, time)}
     first, *later = sql.steps or [{}]
     # The last steps go into one projection with the groups, which must not depend on them.
     last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}
-    rows = rows.selectExpr("*", *named(ticks | first))
+    rows = rows.selectExpr("*", *named({TICKS: ticks_sql(rows, time)} | first))
     if sql.inside is not None:
         rows = rows.where(f"{TICKS} is null or {sql.inside}")
     for steps in later:
         rows = rows.selectExpr("*", *named(steps))
     keys = {f"k{place}": f"c{plan.columns.index(name)}" for place, name in enumerate(plan.by)}
-    words = {word for text in sql.aggregates.values() for word in WORD.findall(text)}
-    plain = [f"c{place}" for place in range(len(plan.columns))]
-    used = [name for names in (ticks, plain, first, *later) for name in names if name in words]
-    rows = rows.selectExpr(*named(keys | sql.groups | last), *used)
-    names = [*keys, *sql.groups]
-    return rows.groupBy(*names).agg(*map(f.expr, named(sql.aggregates)))
+    more = {name: text for name, text in sql.groups.items() if text != name}  # the others are steps
+    rows = rows.selectExpr("*", *named(keys | more | last))
+    return rows.groupBy(*keys, *sql.groups).agg(*map(f.expr, named(sql.aggregates)))
 
 
 class SqlSource:
@@ -91,8 +84,5 @@ class SqlSource:
         groups = groups.coalesce(1) if self.few else groups
         with conf_overrides(self.df.sparkSession, {} if self.few else FASTER_GROUPING):
             # Counting them first, persisted, would take longer.
-            found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
-        if limit is not None and len(found) > limit:
-            left_to_executors(f"max_driver_partials={limit} is not enough")
-            return None
-        return sql.partials(found)
+            found = limited(groups, limit)
+        return None if found is None else sql.partials(found)

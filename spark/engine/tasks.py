@@ -6,7 +6,7 @@ Batches come as Spark cuts them, 10,000 rows by default, and are gathered before
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan, trusting
 from ...runtime.results.finish import Wanted, results
 from ...runtime.results.row_blocks import with_neighbours
-from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
+from ..convert.partials_codec import Batches, PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers
 from ..tuning import BLOB_ROWS, MERGED_ROWS, ROW_BYTES, SLID_ROWS, TASK_HELD_BYTES, WEIGHT_BYTES
@@ -71,12 +71,12 @@ class Job:
         return PartialsCodec(self.shuffled.partials_schema, len(self.shuffled.by))
 
 
-def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def accumulate(job: Job, rows: Batches) -> Batches:
     """Events to partials, as rows that Spark can shuffle."""
     yield from to_rows(job, accumulated_partials(job, rows))
 
 
-def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def accumulate_to_ipc(job: Job, limit: int | None, rows: Batches) -> Batches:
     """Events to partials in IPC blobs, which spare the conversion of each row to Spark's format and back.
 
     A task with more than ``limit`` partials ends with a null.
@@ -84,7 +84,7 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
     yield from _blobs(accumulated_partials(job, rows), limit)
 
 
-def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def merge_blobs(job: Job, limit: int, rows: Batches) -> Batches:
     """Merge the partials in IPC blobs of several tasks, sorted by place, to one partial for each key and frame.
 
     A task with more than ``limit`` partials ends with a null.
@@ -92,44 +92,44 @@ def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterato
     yield from _blobs(_merged(_unpacked(job, rows)), limit)
 
 
-def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def from_blobs(job: Job, rows: Batches) -> Batches:
     """IPC blobs to rows that Spark can shuffle."""
     yield from to_rows(job, _unpacked(job, rows))
 
 
-def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def merge(job: Job, rows: Batches) -> Batches:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
     for partials in merged(job, rows):
         yield from job.codec.encode(partials.table)
 
 
-def merged(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+def merged(job: Job, rows: Batches) -> Iterator[Partials]:
     """Partials sorted by key, frame and batch rank, merged, some keys or frames at a time."""
     codec = job.codec
     for some in _cut(rows, columns=codec.keys + 1, enough=MERGED_ROWS):
         yield merge_partials(Partials(job.shuffled, codec.decode(some)))
 
 
-def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def slide(job: Job, rows: Batches) -> Batches:
     """Partials sorted by key, frame and batch rank to results; a task holds one key, or some small ones."""
-    yield from _slide(job, lambda some: Partials(job.shuffled, job.codec.decode(some)), rows)
+    for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
+        yield from _results(job, Partials(job.shuffled, job.codec.decode(some)))
 
 
-def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def slide_sql(job: Job, rows: Batches) -> Batches:
     """Groups that Spark has aggregated, sorted by key and frame, to results."""
     sql = SqlAccumulate(job.plan)
-    yield from _slide(job, lambda some: sql.partials(pa.Table.from_batches(some)), rows)
+    for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
+        yield from _results(job, sql.partials(pa.Table.from_batches(some)))
 
 
-def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def slide_blobs(job: Job, rows: Batches) -> Batches:
     """IPC blobs, each of whole keys, to results."""
     for partials in _unpacked(job, rows):
         yield from _results(job, partials)
 
 
-def beside(
-    plan: Plan, read: Sequence[str], schema: t.StructType, rows: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def beside(plan: Plan, read: Sequence[str], schema: t.StructType, rows: Batches) -> Batches:
     """Whole keys of events to the rows that are beside them, with the outputs of a plan.
 
     Parameters
@@ -153,14 +153,7 @@ def beside(
         yield from batches(pa.table(columns, names=schema.names))
 
 
-def _slide(
-    job: Job, decode: Callable[[list[pa.RecordBatch]], Partials], rows: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
-        yield from _results(job, decode(some))
-
-
-def _results(job: Job, partials: Partials) -> Iterator[pa.RecordBatch]:
+def _results(job: Job, partials: Partials) -> Batches:
     schema = arrow_schema(job.schema)
     for table in results(merge_partials(partials), wanted=job.wanted):
         if len(partials.plan.by) > len(job.plan.by):
@@ -168,7 +161,7 @@ def _results(job: Job, partials: Partials) -> Iterator[pa.RecordBatch]:
         yield from batches(cast_to(table, schema))
 
 
-def accumulated_partials(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+def accumulated_partials(job: Job, rows: Batches) -> Iterator[Partials]:
     """The partials of a task's events, each merged as far as memory allows."""
     plan, schema = job.plan, job.plan.input_schema
     if job.offsets is not None:
@@ -182,19 +175,19 @@ def accumulated_partials(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[P
     yield from _merged(in_portions(accumulated, filled(rows)))
 
 
-def _unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+def _unpacked(job: Job, rows: Batches) -> Iterator[Partials]:
     """The partials in IPC blobs, blob by blob."""
     for batch in rows:
         for start in range(len(batch)):
             yield Partials(job.plan, from_ipc(batch.slice(start, 1), job.plan.partials_schema))
 
 
-def failed(report: str) -> Iterator[pa.RecordBatch]:
+def failed(report: str) -> Batches:
     """The report of an error in place of IPC blobs."""
     yield _blob(partition_id() << 32, FAILED, report.encode())
 
 
-def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.RecordBatch]:
+def _blobs(several: Iterable[Partials], limit: int | None) -> Batches:
     """Partials in IPC blobs, with their weight for the rows; beyond a weight of ``limit`` a null ends them."""
     count, places = 0, itertools.count(partition_id() << 32)
     for partials in several:
@@ -211,13 +204,9 @@ def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.Record
 
 def weight_of(partials: pa.Table) -> int:
     """How many partials these are, each of lists or binaries counted by its bytes: who merges is chosen by that."""
-    large = [column for column in partials.columns if is_large(column.type)]
+    kinds = pa.types
+    large = [each for each in partials.columns if kinds.is_large_list(each.type) or kinds.is_large_binary(each.type)]
     return len(partials) + sum(int(column.nbytes) for column in large) // WEIGHT_BYTES
-
-
-def is_large(type: pa.DataType) -> bool:
-    """Whether values of a type of partials may have any size."""
-    return bool(pa.types.is_large_list(type) or pa.types.is_large_binary(type))
 
 
 def _blob(place: int, rows: int, ipc: bytes | None) -> pa.RecordBatch:
@@ -225,7 +214,7 @@ def _blob(place: int, rows: int, ipc: bytes | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, ["place", "rows", "ipc"])
 
 
-def to_rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
+def to_rows(job: Job, several: Iterable[Partials]) -> Batches:
     """Partials as rows that Spark can shuffle, once for each block that needs them."""
     for partials in several:
         yield from job.codec.encode((partials if job.blocks is None else with_neighbours(job.blocks, partials)).table)

@@ -70,13 +70,13 @@ class FileEngine(DataFrameEngine):
         schema = output_schema(plan.result_schema, [kind for kind in keys if kind is not None])
         job = Job(plan, schema, decision.blocks).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
-            return driver.run(scan.spark, ScanSource(scan, job), job, decision)
+            return driver.run(scan.spark, ScanSource(scan, job, decision), job, decision)
 
     def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
         decision = self._decide(job.plan, options)
         if decision.read is not None and decision.read.by == "spark":
             return source_of(dataframe(self.scan, job.plan.columns), job, decision), decision
-        return ScanSource(self.scan, job), decision
+        return ScanSource(self.scan, job, decision), decision
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         if plan.axis.beside == "event":

@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.files import File, Files
+from ...runtime.sources.files import File
 from ..convert.names import column
 from ..input.scan_bounds import explained, footer_of
+from ..session.conf_overrides import LOCK, replaced_conf
 from .parquet_types import kinds
 
 _paths: WeakKeyDictionary[DataFrame, list[str]] = WeakKeyDictionary()
@@ -67,7 +68,8 @@ def possible(df: DataFrame, files: list[str]) -> Iterator[tuple[list[str], Struc
         yield from ((paths, schema) for paths in usual(files))
     if (roots := roots_of(df)) is None:
         return
-    ways = [paths for paths in spellings(files) if not roots or same_places(paths, roots)]
+    # Two scans mean the same to Spark only if a single path is written in the same way.
+    ways = [roots] if len(roots) > 1 else [[spelt] for spelt in spellings(roots[0])]
     for columns in dict.fromkeys((schema, None)):
         yield from ((paths, columns) for paths in ways)
 
@@ -117,25 +119,14 @@ def placed(file: str) -> str:
 
 
 def roots_of(df: DataFrame) -> list[str] | None:
-    """The paths that a scan of Parquet files was given, none where they are too long to be shown.
+    """The paths that a scan of Parquet files was given.
 
     None where the plan of a DataFrame is no scan, or has more in it than names of columns.
     """
-    text = explained(df) or ""
-    if PLAIN_SCAN.search(text) is None:
-        return None
-    found = LOCATION.search(text)
-    return [] if found is None or "..." in found[1] else found[1].split(", ")
-
-
-def address(path: str) -> str:
-    """A path as plans spell it.
-
-    >>> address("/data/trips"), address("s3a://bucket/trips")
-    ('file:/data/trips', 's3a://bucket/trips')
-    """
-    path = as_typed(path)
-    return path if "://" in path else f"file:{os.path.abspath(path)}"
+    with LOCK, replaced_conf(df.sparkSession, {"spark.sql.maxMetadataStringLength": str(1 << 30)}):
+        text = explained(df) or ""
+    found = LOCATION.search(text) if PLAIN_SCAN.search(text) else None
+    return None if found is None else found[1].split(", ")
 
 
 def as_typed(place: str) -> str:
@@ -145,11 +136,6 @@ def as_typed(place: str) -> str:
     ('/data/my trips', 's3a://bucket/trips')
     """
     return unquote(place.removeprefix("file:").removeprefix("//")) if place.startswith("file:") else place
-
-
-def same_places(paths: list[str], roots: list[str]) -> bool:
-    """Whether some paths are those that a plan names."""
-    return {path.rstrip("/") for path in map(address, paths)} == set(map(address, roots))
 
 
 def usual(files: list[str]) -> list[list[str]]:
@@ -169,29 +155,14 @@ def usual(files: list[str]) -> list[list[str]]:
     return [*ways, *below]
 
 
-def spellings(files: list[str]) -> Iterator[list[str]]:
-    """The paths that a user may have given for some files: the files, their folders, and those above hive folders.
+def spellings(root: str) -> Iterator[str]:
+    """The ways in which a user may have written a path that a plan names.
 
-    Two scans mean the same to Spark only if a single path is written in the same way.
+    >>> list(spellings("s3a://bucket/trips"))
+    ['s3a://bucket/trips', 's3a://bucket/trips/']
     """
-    places = sorted(files)
-    while places == sorted(files) or len(Files(tuple(places)).listed()) == len(files):
-        yield places
-        if len(places) == 1:
-            yield from ([spelt] for spelt in spelt_otherwise(places[0]))
-        if places != sorted(files) and not all("=" in os.path.basename(place) for place in places):
-            return
-        places = sorted({os.path.dirname(place) for place in places})
-
-
-def spelt_otherwise(place: str) -> Iterator[str]:
-    """Other ways to write the address of a place.
-
-    >>> list(spelt_otherwise("s3a://bucket/trips"))
-    ['s3a://bucket/trips/']
-    """
-    ways = [place]
-    if (path := as_typed(place)) != place:
-        ways += [path, f"file:{path}", os.path.relpath(path), f"./{os.path.relpath(path)}"]
-    yield from ways[1:]
+    ways = [root]
+    if (path := root.removeprefix("file:")) != root:
+        ways = [path, root, f"file://{path}", os.path.relpath(path), f"./{os.path.relpath(path)}"]
+    yield from ways
     yield from (f"{way}/" for way in ways)

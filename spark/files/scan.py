@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -123,8 +124,7 @@ class Scan:
         require_no_order(
             added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()"
         )
-        kept = Scan.__new__(Scan)
-        kept.__dict__.update(self.__dict__)  # the layouts that were read serve again
+        kept = copy(self)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
         kept.condition = all_of([self.condition, added])
         return kept
@@ -193,34 +193,26 @@ class Scan:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
 
-    def is_ordered(self, name: str) -> bool:
-        """Whether a file has a column as an ordered dictionary, whose order Spark does not know."""
-        if self.unusual is not None or self.files.format not in ("parquet", "arrow"):
-            return False
-        return any(
-            has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
-        )
-
     def with_orders(self, columns: pa.Schema, names: Sequence[str]) -> pa.Schema:
-        """Columns, those of some names as ordered dictionaries where a file has them as such."""
-        for name in names:
-            if name in columns.names and self.is_ordered(name):
-                at = columns.get_field_index(name)
-                columns = columns.set(
-                    at, pa.field(name, pa.dictionary(pa.int32(), columns.field(at).type, ordered=True))
-                )
+        """Columns, those of some names as ordered dictionaries where a file has them as such: Spark knows no order."""
+        if self.unusual is not None or self.files.format not in ("parquet", "arrow"):
+            return columns
+        schemas = [layout.schema for layout in self.layouts]
+        for name in set(names) & set(columns.names):
+            if any(has_order(each.field(name).type) for each in schemas if each.names.count(name) == 1):
+                ordered = pa.dictionary(pa.int32(), columns.field(name).type, ordered=True)
+                columns = columns.set(columns.get_field_index(name), pa.field(name, ordered))
         return columns
 
     def with_zones(self, columns: pa.Schema) -> pa.Schema:
         """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
         if self.unopened is not None:
             return columns
-        first = self.layouts[0].schema
+        zones = {field.name: getattr(field.type, "tz", None) for field in self.layouts[0].schema}
         kept = []
         for field in columns:
-            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
-            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
-            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+            zone = zones.get(field.name) if getattr(field.type, "tz", None) else None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if zone else field)
         return pa.schema(kept)
 
     @cached_property

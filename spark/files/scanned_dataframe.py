@@ -35,12 +35,12 @@ class ScannedDataFrameEngine(DataFrameEngine):
 
     def _files(self, plan: Plan, options: Options) -> FileEngine | None:
         """The engine of the files; None where Spark reads the DataFrame."""
-        odd = substituted(plan.columns) is not None  # then tasks read for Spark what it would read
-        why = None if odd else why_spark(plan, options, None)
-        if why is None:
-            scan = self._scan
-            why = scan if isinstance(scan, str) else why_not(plan, scan) if odd else why_spark(plan, options, scan)
-        if why is None and isinstance(scan, Scan):
+        choice = reader(plan, options, None)
+        if choice.by == "spark" and substituted(plan.columns) is None:  # else tasks read for Spark what it would read
+            why: str | None = choice.why
+        elif isinstance(scan := self._scan, str):
+            why = scan
+        elif (why := why_not(plan, scan)) is None:
             LOGGER.info("tasks read the %d files that the DataFrame is made of", len(scan.listed))
             return FileEngine(scan)
         LOGGER.info("Spark reads the DataFrame: %s", why)
@@ -54,14 +54,6 @@ class ScannedDataFrameEngine(DataFrameEngine):
         except QueryError as error:
             return str(error)
         return scan if is_listed(self.df, scan.listed) else "its paths have other files now than it has listed"
-
-
-def why_spark(plan: Plan, options: Options, scan: Scan | None) -> str | None:
-    """Why tasks do not read what a plan needs of a scan, or of any scan where None; None where they do."""
-    choice = reader(plan, options, None if scan is None else scan.why_not(plan.columns))
-    if choice.by == "spark":
-        return choice.why
-    return None if scan is None else why_not(plan, scan)
 
 
 def why_not(plan: Plan, scan: Scan) -> str | None:

@@ -3,82 +3,57 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
 from ...runtime.expressions import functions  # noqa: F401  # a condition may call them
 from ...runtime.sources.formats import READERS, conformed
-from ..convert.partials_codec import batches
-from ..engine import tasks
+from ..convert.partials_codec import Batches, batches
 from ..input.row_numbers import partition_id
+from ..session.staging import Task
 from .scan import Part, ReadPlan
 
 
-def accumulate(read_plan: ReadPlan, job: tasks.Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The events of a task to partials, as rows that Spark can shuffle."""
-    with threads_of_the_task():
-        yield from tasks.accumulate(job, own_events(read_plan))
-    check_numbers(read_plan, rows)
+def with_own_events(read_plan: ReadPlan, function: Task, *given: Any) -> Batches:
+    """A function of tasks, given the events of the files that this task reads in place of its rows, which come last.
+
+    Tasks follow the order of the files, and so do the ranks of their batches. pyarrow has a thread for each core of a
+    task, by OMP_NUM_THREADS, which Spark sets.
+
+    Raises
+    ------
+    EngineError
+        If the task's row is not its own number; that is known last, since over TCP rows may come late.
+    """
+    *arguments, rows = given
+    number = partition_id()
+    own = read_plan.tasks[number : number + 1]
+    yield from function(*arguments, read(read_plan, itertools.chain.from_iterable(own)))
+    numbers = [each for batch in rows for each in batch.column(0).to_pylist()]
+    if numbers != [number][: len(read_plan.tasks)]:
+        raise EngineError(f"task {number} that reads files was given the numbers {numbers}; expected its own")
 
 
-def accumulate_to_ipc(
-    read_plan: ReadPlan, job: tasks.Job, limit: int | None, rows: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """The events of a task to partials in IPC blobs; see ``tasks.accumulate_to_ipc``."""
-    with threads_of_the_task():
-        yield from tasks.accumulate_to_ipc(job, limit, own_events(read_plan))
-    check_numbers(read_plan, rows)
-
-
-def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def hand_over(read_plan: ReadPlan, rows: Batches) -> Batches:
     """The events of the tasks whose numbers are in the rows, as rows for Spark, whatever plan they are part of."""
-    with threads_of_the_task():
-        for batch in rows:
-            for number in batch.column(0).to_pylist():
-                for events in read(read_plan, read_plan.tasks[number]):
-                    yield from batches(pa.Table.from_batches([events]))
-                    del events  # or they would be held while the next ones are read
+    for batch in rows:
+        for number in batch.column(0).to_pylist():
+            for events in read(read_plan, read_plan.tasks[number]):
+                yield from batches(pa.Table.from_batches([events]))
+                del events  # or they would be held while the next ones are read
 
 
-def keep(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def keep(read_plan: ReadPlan, rows: Batches) -> Batches:
     """The events that meet the condition, of events that Spark reads."""
-    with threads_of_the_task():
-        for batch in rows:
-            columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
-            yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
+    for batch in rows:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
+        yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
 
 
-def own_events(read_plan: ReadPlan) -> Iterator[pa.RecordBatch]:
-    """The events of this task. Tasks follow the order of the files, and so do the ranks of their batches."""
-    number = partition_id()
-    return read(read_plan, itertools.chain.from_iterable(read_plan.tasks[number : number + 1]))
-
-
-def check_numbers(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> None:
-    """EngineError unless a task's row is its own number; checked last, since over TCP rows may come late."""
-    number = partition_id()
-    given = [each for batch in rows for each in batch.column(0).to_pylist()]
-    if given != [number][: len(read_plan.tasks)]:
-        raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
-
-
-@contextmanager
-def threads_of_the_task() -> Iterator[None]:
-    """While this is open, pyarrow has a thread for each core of the task."""
-    context = TaskContext.get()
-    before = pa.cpu_count()
-    pa.set_cpu_count(max(1, context.cpus() if context else 1))
-    try:
-        yield
-    finally:
-        pa.set_cpu_count(before)
-
-
-def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
+def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Batches:
     """The events of a task, in the order of the files, a batch at a time."""
     reader = READERS[read_plan.format]
     for part in parts:
@@ -88,7 +63,7 @@ def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]
             del batch  # or it would be held while the next one is read
 
 
-def met(read_plan: ReadPlan, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def met(read_plan: ReadPlan, batch: pa.RecordBatch) -> Batches:
     """The events of a batch that meet the condition, with the columns of the plan."""
     if read_plan.condition is None:
         yield batch.select(list(read_plan.columns))

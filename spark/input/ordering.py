@@ -41,12 +41,10 @@ def in_time_order(
     pyspark.sql.DataFrame
         The same rows and columns.
     """
-    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
-    keys = sortable(events, by)
+    numbered, keys = with_arrival(events), sortable(events, by)
     if block is not None:
-        spread = numbered.repartition(*keys, block_of(f.expr(ticks_sql(events, time)), *block))
-    else:
-        spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
+        keys.append(block_of(f.expr(ticks_sql(events, time)), *block))
+    spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
     return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
 
 
@@ -55,8 +53,7 @@ def in_key_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence
 
     Parameters and result are those of :func:`in_time_order`.
     """
-    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
-    keys = sortable(events, by)
+    numbered, keys = with_arrival(events), sortable(events, by)
     spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
     return spread.sortWithinPartitions(*keys, f.col(time), *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
 
@@ -68,9 +65,13 @@ def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence
 
     Parameters and result are those of :func:`in_time_order`.
     """
-    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
     order = [*sortable(events, by), f.col(time), *sortable(events, ties), f.col(ARRIVAL)]
-    return numbered.repartitionByRange(*order).sortWithinPartitions(*order).drop(ARRIVAL)
+    return with_arrival(events).repartitionByRange(*order).sortWithinPartitions(*order).drop(ARRIVAL)
+
+
+def with_arrival(events: DataFrame) -> DataFrame:
+    """Events with the column :data:`ARRIVAL`."""
+    return events.withColumn(ARRIVAL, f.monotonically_increasing_id())
 
 
 def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
@@ -94,8 +95,5 @@ def block_of(ticks: Column, origin: int, width: int) -> Column:
     """floor((ticks - origin) / width), in steps none of which can overflow or round."""
     start = origin % width
     step = f.lit(width).cast("bigint")
-    quotient = f.call_function("div", ticks, step)
-    rest = ticks % step
-    below = f.when(rest < 0, 1).otherwise(0)
-    rest = f.when(rest < 0, rest + step).otherwise(rest)
-    return quotient - below - f.when(rest < start, 1).otherwise(0)
+    below = f.when(ticks % step < 0, 1).otherwise(0)
+    return f.call_function("div", ticks, step) - below - f.when(f.pmod(ticks, step) < start, 1).otherwise(0)

@@ -6,7 +6,7 @@ for any number of keys and events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,7 @@ from ...aggregators.errors import EngineError
 from ...aggregators.states.arrays import Bools, Ints
 from ...runtime.columns.key_codes import key_codes
 from ...runtime.columns.plain import fields_of, normalised, plain, plain_type
-
-Batches = Iterator[pa.RecordBatch]
+from ..convert.partials_codec import Batches
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def partition_id() -> int:
     return context.partitionId() if context else 0
 
 
-def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def filled(batches: Iterable[pa.RecordBatch]) -> Batches:
     """The batches that have rows."""
     # Not a generator: it would hold a batch while the next one is read, and those of files are large.
     return filter(len, batches)
@@ -144,9 +143,8 @@ def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterab
     for position in columns:
         column = batch.column(position)
         if before is not None:
-            last = before.column(position).slice(before.num_rows - 1)
-            differs[0] |= bool(_unlike(last, column.slice(0, 1))[0])
-        differs[1:] |= _unlike(column.slice(0, batch.num_rows - 1), column.slice(1))
+            column = pa.concat_arrays([before.column(position)[-1:], column])
+        differs[batch.num_rows + 1 - len(column) :] |= _unlike(column[:-1], column[1:])
     return differs
 
 

@@ -1,5 +1,1 @@
 """The session: its start, its settings, its errors, the package on its executors."""
-
-from .session import local_session
-
-__all__ = ["local_session"]

@@ -96,15 +96,13 @@ def described(spark: SparkSession, words: str) -> Iterator[None]:
         finally:
             spark.removeTag(tag)
         return
-    try:
+    free = False
+    with suppress(PySparkException, AttributeError):  # a cluster that gives users no context, or a stopped one
         # Only here: the description that Spark's pages show of jobs is a property of the thread, and tags, which both
         # kinds of sessions have, are not shown in its place.
         context = spark.sparkContext
-        free = context.getLocalProperty(DESCRIPTION) is None
-    except (PySparkException, AttributeError):  # a cluster that gives users none, or a stopped one
-        free = False
-    if free:
-        context.setLocalProperty(DESCRIPTION, words)
+        if free := context.getLocalProperty(DESCRIPTION) is None:
+            context.setLocalProperty(DESCRIPTION, words)
     try:
         yield
     finally:

@@ -8,18 +8,16 @@ and is no failure to Spark at all: then no task is tried twice, and the executor
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
+from ..convert.partials_codec import Batches
 from .cache import write
 from .errors import framefolds_own
-
-Batches = Iterator[pa.RecordBatch]
 
 MAY_PASS = (OSError, MemoryError, ImportError, EngineError)
 """What may not happen on another try, or on another machine: files, connections, memory, packages, Spark itself."""
@@ -43,19 +41,30 @@ def tried_once(
     failed
         Makes batches of a report, in place of an error; None raises the error.
     """
-    given = _Given(rows)
-    if (report := _reported()) is not None:
+    place, broken = _place(), False
+    if place.is_file():
+        report = place.read_text(encoding="utf-8", errors="replace")
         if failed is None:
             raise _again(report)
         yield from failed(report)
         return
+
+    def given() -> Batches:
+        nonlocal broken
+        try:
+            yield from rows
+        except Exception:
+            broken = True
+            raise
+
     try:
-        yield from produce(given)
+        yield from produce(given())
     except Exception as error:
-        if given.broken or may_pass(error):
+        if broken or may_pass(error):
             raise
         report = traceback.format_exc()
-        _leave(report)
+        with suppress(OSError):  # no room: then tasks are tried again
+            write(place, report.encode(errors="replace"))  # the first one stays
         if failed is None:
             raise
         yield from failed(report)
@@ -72,38 +81,6 @@ def _again(report: str) -> Exception:
         return StageFailed(report)
     own.add_note(report)
     return own
-
-
-class _Given:
-    """A task's input, and whether it has failed."""
-
-    def __init__(self, rows: Batches) -> None:
-        self.rows, self.broken = rows, False
-
-    def __iter__(self) -> Batches:
-        return self
-
-    def __next__(self) -> pa.RecordBatch:
-        try:
-            return next(self.rows)
-        except StopIteration:
-            raise
-        except BaseException:
-            self.broken = True
-            raise
-
-
-def _reported() -> str | None:
-    try:
-        return _place().read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-
-
-def _leave(report: str) -> None:
-    """Leave a report; the first one stays."""
-    with suppress(OSError):  # no room: then tasks are tried again
-        write(_place(), report.encode(errors="replace"))
 
 
 def _place() -> Path:

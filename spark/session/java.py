@@ -95,22 +95,11 @@ def _ask(java: Path) -> tuple[int, str]:
             return 0, f"{java} gave no answer within {PATIENCE:g} seconds"
         output.seek(0)
         said = output.read().decode(errors="replace").strip()
-    version = re.search(r'version "([^"]+)"', said)
-    major = major_version(version[1]) if version else None
-    if status != 0 or version is None or major is None:
+    version = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', said)  # before 9 they are 1.8 and so on
+    if status != 0 or version is None:
         first_line = said.splitlines()[0].strip() if said else f"nothing, and exited with status {status}"
         return 0, f"{java} does not work, it said: {first_line}"
-    return major, f"{java} is Java {major}, version {version[1]}"
-
-
-def major_version(version: str) -> int | None:
-    """The major version in what ``java -version`` has between quotes, or None.
-
-    >>> [major_version(version) for version in ("1.8.0_392", "17.0.15", "25", "26-ea", "unknown")]
-    [8, 17, 25, 26, None]
-    """
-    numbers = re.match(r"(?:1\.)?(\d+)", version)
-    return int(numbers[1]) if numbers else None
+    return int(version[2]), f"{java} is Java {version[2]}, version {version[1]}"
 
 
 def _packaged_java() -> Path | None:

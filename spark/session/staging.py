@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from ..convert.partials_codec import Batches
 from .packaging import PACKAGE, package_zip, ship
 from .pickling import pack
 
 HERE = platform.python_version()
 THE_WORKERS = "the workers of Spark run"
 
-Batches = Iterator[pa.RecordBatch]
 Task = Callable[..., Batches]
 
 
@@ -56,9 +55,9 @@ def task(
     worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
     workers, expected, imported = THE_WORKERS, python_advice(spark), importer(spark)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Batches:
         try:
-            produced: Iterator[pa.RecordBatch] = imported(worker).run(*names, payload, batches)
+            produced: Batches = imported(worker).run(*names, payload, batches)
         except ModuleNotFoundError as error:
             import platform
             import sys

@@ -5,28 +5,24 @@ from __future__ import annotations
 import gc
 import socket
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
-import pyarrow as pa
-
+from ..convert.partials_codec import Batches
 from .errors import sentence_first
 from .failures import tried_once
 from .pickling import unpack
 
 
-def run(
-    function: tuple[str, str], failed: tuple[str, str] | None, payload: bytes, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def run(function: tuple[str, str], failed: tuple[str, str] | None, payload: bytes, batches: Batches) -> Batches:
     """Call a function with the arguments in a payload and a task's batches; see ``staging.stage``.
 
     Functions are named by their modules and names.
     """
 
-    def produce(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def produce(rows: Batches) -> Batches:
         yield from _named(*function)(*opened(payload), rows)
 
     with sentence_first():

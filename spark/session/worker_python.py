@@ -9,6 +9,8 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
@@ -40,22 +42,22 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     """
     if said := _FROM_A_TASK.search(report):
         return EngineError(said[1])
+    more = ""
     if missing := _MISSING.search(report):
-        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {python_advice(spark)}")
-    if other := _OTHER_VERSION.search(report):
-        python = _named(spark, f"{other[1]}.{other[2]}")
-        more = ", which PYSPARK_DRIVER_PYTHON names where Spark starts it" if isinstance(spark, SparkSession) else ""
-        return EngineError(f"{THE_WORKERS} {python}, another version than this process; {python_advice(spark)}{more}")
-    if absent := _CANNOT_RUN.search(report):
-        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {python_advice(spark)}")
-    if died := _DIED.search(report):
+        found = _lacking(spark, missing[1], missing[2])
+    elif other := _OTHER_VERSION.search(report):
+        found = f"{_named(spark, f'{other[1]}.{other[2]}')}, another version than this process"
+        if isinstance(spark, SparkSession):
+            more = ", which PYSPARK_DRIVER_PYTHON names where Spark starts it"
+    elif absent := _CANNOT_RUN.search(report):
+        found = f"{absent[1]}, which cannot be run ({absent[2]})"
+    elif died := _DIED.search(report):
         version = re.search(r"/python(\d+\.\d+)/", died[1])
         last = died[1].strip().splitlines()[-1].strip()
-        return EngineError(
-            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); "
-            f"{python_advice(spark)}"
-        )
-    return None
+        found = f"{_named(spark, version and version[1])}, which does not start ({last})"
+    else:
+        return None
+    return EngineError(f"{THE_WORKERS} {found}; {python_advice(spark)}{more}")
 
 
 def check_workers(spark: SparkSession, *packages: str) -> None:
@@ -64,7 +66,7 @@ def check_workers(spark: SparkSession, *packages: str) -> None:
     if all((python, name) in having for name in packages):
         return
     try:
-        executable, version, *lacking = _answer(spark, [*packages])
+        executable, version, *lacking = _answer(spark, packages)
     except Exception as error:
         if (fault := trouble(spark, str(error))) is not None:
             raise fault from error
@@ -78,22 +80,15 @@ def check_workers(spark: SparkSession, *packages: str) -> None:
 
 
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
-    if not executable and (answer := _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))):
-        asked, version, *lacking = answer
-        if package in lacking:  # workers may differ, and this may be another one
-            return f"{THE_WORKERS} {asked} (Python {version}), which lacks {in_words(lacking)}"
-    return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
+    if not executable:
+        with suppress(Exception):  # the first failure is reported, not that of asking
+            asked, version, *lacking = _answer(spark, dict.fromkeys([*_PACKAGES, package]))
+            if package in lacking:  # workers may differ, and this may be another one
+                return f"{asked} (Python {version}), which lacks {in_words(lacking)}"
+    return f"{executable or 'a Python'} that lacks {package}"
 
 
-def _asked(spark: SparkSession, packages: list[str]) -> list[str] | None:
-    """What a worker answers, see `_answer`; None where it cannot."""
-    try:
-        return _answer(spark, packages)
-    except Exception:  # the first failure is reported, not this one
-        return None
-
-
-def _answer(spark: SparkSession, packages: list[str]) -> list[str]:
+def _answer(spark: SparkSession, packages: Iterable[str]) -> list[str]:
     """The Python of a worker, its version, and what it lacks of some packages; a task without Arrow needs none."""
     modules = {name: _MODULES.get(name, name) for name in packages}
 

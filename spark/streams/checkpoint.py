@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,12 +18,13 @@ from pyspark.sql import functions as f
 from ...aggregators.errors import EngineError
 from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard
-from ..convert.partials_codec import batches
+from ..convert.partials_codec import Batches, batches, opened
 from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.staging import stage
 from .places import readable
 from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, restored
+from .state import Pages
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
@@ -142,10 +143,9 @@ def operator_of(spark: SparkSession, place: str, shards: Shards) -> Operator | N
     ]
     other: EngineError | None = None
     for operator in sorted(ours):
-        book = f.col(f"value.{BOOK}")
         try:
-            for row in variable(spark, place, operator, BOOK).select(book).collect():
-                check(json.loads(row[0]), shards.fingerprint)
+            for book in books(spark, place, operator):
+                check(book, shards.fingerprint)
         except EngineError as error:
             other = other or error
         else:
@@ -162,6 +162,12 @@ def variable(spark: SparkSession, place: str, operator: Operator, name: str, bat
     return reader.option("stateVarName", name).load(place)
 
 
+def books(spark: SparkSession, place: str, operator: Operator, batch: int | None = None) -> list[dict[str, Any]]:
+    """The records of all shards."""
+    rows = variable(spark, place, operator, BOOK, batch).select(f"value.{BOOK}").collect()
+    return [json.loads(row[0]) for row in rows]
+
+
 def state_of(
     spark: SparkSession, place: str, operator: Operator, *, with_events: bool, batch: int | None = None
 ) -> DataFrame:
@@ -176,7 +182,7 @@ def state_of(
     return rows.repartition("shard")
 
 
-def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def give_open(shards: Shards, rows: Batches) -> Batches:
     """The state of some shards to the results of their open windows."""
     schema = arrow_schema(shards.job.schema)
     for shard in shards_in(shards, rows):
@@ -184,35 +190,19 @@ def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
             yield from batches(cast_to(found, schema))
 
 
-def shards_in(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[Shard]:
+def shards_in(shards: Shards, rows: Batches) -> Iterator[Shard]:
     """Some shards, for reading only."""
-    table = pa.Table.from_batches([pa.RecordBatch.from_arrays(each.columns, names=NAMES) for each in rows] or EMPTY)
+    if not (some := list(rows)):
+        return
+    table = pa.Table.from_batches(some).rename_columns(["shard", "part", "block", "ipc"])
     for label in pc.unique(table.column("shard")).to_pylist():
         mine = table.filter(pc.equal(table.column("shard"), label))
         (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
-        state = {name: ReadState(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
-        yield restored(shards, SimpleNamespace(**state), read_record(shards, book))
+        known = {name: pages_in(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
+        yield restored(shards, SimpleNamespace(partials=None, events=()), read_record(shards, book), known=known)
 
 
-NAMES = ["shard", "part", "block", "ipc"]
-EMPTY = [pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in (pa.int32(), pa.string(), pa.int64(), pa.binary())],
-                                    names=NAMES)]  # fmt: skip
-
-
-class ReadState:
-    """A map of Spark's state, for reading only."""
-
-    def __init__(self, rows: pa.Table) -> None:
-        self.values = dict(zip(rows.column("block").to_pylist(), rows.column("ipc").to_pylist(), strict=True))
-
-    def keys(self) -> Iterator[tuple[int]]:
-        """Its keys, as Spark gives them."""
-        return ((page,) for page in self.values)
-
-    def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
-        """Its keys and values, as Spark gives them."""
-        return (((page,), (ipc,)) for page, ipc in self.values.items())
-
-    def getValue(self, key: tuple[int]) -> tuple[bytes]:
-        """The value of a key, as Spark gives it."""
-        return (self.values[key[0]],)
+def pages_in(rows: pa.Table) -> Pages:
+    """The tables of a map of Spark's state."""
+    blobs = zip(rows.column("block").to_pylist(), rows.column("ipc").to_pylist(), strict=True)
+    return {page: (opened(ipc), len(ipc)) for page, ipc in blobs}

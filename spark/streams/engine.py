@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -70,7 +69,7 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         df = self._checked(plan, options)
-        return self._slid(df, self._job(df, plan, options), options, mode_of(options))
+        return self._slid(df, self._job(df, plan, options), options)
 
     def latest(self, plan: Plan, options: Options) -> DataFrame:
         """The window that ends now, in one row for each key for which it has changed, by the clock of the cluster.
@@ -89,7 +88,7 @@ class StreamEngine(DataFrameEngine):
                     f"{name} is {getattr(options, name)!r}, which is of windows that a watermark closes, and latest() "
                     "goes by the clock; expected .stream(...) without it"
                 )
-        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, "Update", latest=True)
+        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, latest=True)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
         """The events that `run` drops, with all their columns, as a stream of its own."""
@@ -168,13 +167,12 @@ class StreamEngine(DataFrameEngine):
         found = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
         fields = [df.schema[spelt(name, df.columns)] for name in plan.columns]
         watermark = spelt(plan.time, df.columns), delay_of(df, plan) or 0
-        mode = mode_of(options)
 
         def query(events: DataFrame) -> DataFrame:
-            return StreamEngine(events)._slid(events, job, options, mode, imported=found)
+            return StreamEngine(events)._slid(events, job, options, imported=found)
 
         with reraise(spark, lambda: self.df, plan):
-            new.make(spark, query, fields, watermark, mode, old, said.batch)
+            new.make(spark, query, fields, watermark, mode_of(options), old, said.batch)
         return found.watermark
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
@@ -199,14 +197,8 @@ class StreamEngine(DataFrameEngine):
         slower = advice(self.df.sparkSession)
         return [*stages, slid, *([] if slower is None else [("session", slower)])]
 
-    def with_fields(self, names: Sequence[str]) -> StreamEngine:
-        return StreamEngine(super().with_fields(names).df)
-
-    def where(self, condition: Any) -> StreamEngine:
-        return StreamEngine(super().where(condition).df)
-
-    def with_columns(self, expressions: Mapping[str, Any]) -> StreamEngine:
-        return StreamEngine(super().with_columns(expressions).df)
+    def of(self, df: DataFrame) -> StreamEngine:
+        return StreamEngine(df)
 
     def _all_shards(self, plan: Plan, options: Options) -> Shards:
         """What is needed of shards to read all that a checkpoint has, however many they are."""
@@ -222,17 +214,10 @@ class StreamEngine(DataFrameEngine):
         return Job(counted(plan), schema)
 
     def _slid(
-        self,
-        df: DataFrame,
-        job: Job,
-        options: Options,
-        mode: str,
-        *,
-        latest: bool = False,
-        imported: GoneOn | None = None,
+        self, df: DataFrame, job: Job, options: Options, *, latest: bool = False, imported: GoneOn | None = None
     ) -> DataFrame:
         """The results that the shards of a stream give."""
-        plan = job.plan
+        plan, mode = job.plan, "Update" if latest else mode_of(options)
         if LOGGER.isEnabledFor(logging.INFO):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
         if (slower := advice(df.sparkSession)) is not None:
@@ -245,7 +230,8 @@ class StreamEngine(DataFrameEngine):
             first = first_state(df, shards, dealt, options, begun=begun)
         else:
             shards = replace(shards, imported=(imported.watermark, imported.gone))
-            first = imported_state(df.sparkSession, rows_of(imported, plan), job, dealt)
+            rows = StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
+            first = imported_state(df.sparkSession, rows, job, dealt)
         processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -257,13 +243,15 @@ class StreamEngine(DataFrameEngine):
 
     def _shards(self, df: DataFrame, job: Job, options: Options, *, latest: bool = False) -> Shards:
         plan = job.plan
-        early = ticks_of(plan, options.early, "early")
+        early, dealt = ticks_of(plan, options.early, "early"), partitions(self.df.sparkSession)
+        # The numbers that assign keys to shards: a checkpoint can only be used while they are the same.
+        sharding = f"{options.shards or dealt} for {dealt} shuffle partitions"
         return Shards(
             job.trusting() if options.trust_checkpoint else job,
             fingerprint(plan)
-            | {"until": begin_tick(plan, options), "shards": self._sharding(options)}
+            | {"until": begin_tick(plan, options), "shards": sharding}
             | ({"latest": True} if latest else {}),
-            width_of(df, plan),
+            max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000),  # an eighth of the watermark's delay, or more
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
@@ -276,11 +264,6 @@ class StreamEngine(DataFrameEngine):
     def _labels(self, options: Options) -> tuple[int, ...]:
         dealt = partitions(self.df.sparkSession)
         return labels(options.shards or dealt, dealt)
-
-    def _sharding(self, options: Options) -> str:
-        """The numbers that assign keys to shards, in words; a checkpoint can only be used while they are the same."""
-        dealt = partitions(self.df.sparkSession)
-        return f"{options.shards or dealt} for {dealt} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
@@ -350,11 +333,6 @@ def mode_of(options: Options) -> str:
     return "Update" if marks(options) else "Append"
 
 
-def rows_of(imported: GoneOn, plan: Plan) -> StoredRows:
-    """The rows from which a query goes on."""
-    return StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
-
-
 def require_stored(plan: Plan) -> None:
     """QueryError where the state of a query is none that can be stored for another one."""
     if (reason := why_not_stored(plan)) is not None:
@@ -384,11 +362,6 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
     window, delay = schema.fields[place], {WATERMARK: delay_of(df, plan)}
     marked = t.StructField(window.name, window.dataType, window.nullable, {**window.metadata, **delay})
     return t.StructType([*schema.fields[:place], marked, *schema.fields[place + 1 :]])
-
-
-def width_of(df: DataFrame, plan: Plan) -> int:
-    """The ticks in a page of events that are held back: an eighth of the watermark's delay, or more."""
-    return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 
 def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:

@@ -62,15 +62,13 @@ def first_state(
     if isinstance(history, AtRest):
         asked, files = (None, []) if begun else history.before(begin, plan, shards.lateness)
         rows = StoredRows.of(history.table, history.layout, files, plan, asked)
-        packets = stage(rows.numbers(stream.sparkSession), pack_stored, rows, job, labels, schema=PACKETS)
-    elif (df := checked(plan, history)) is not None:
-        time = column(spelt(plan.time, df.columns))
-        before = df.where(time.isNull() | (time < instant(begin, type_in(df, plan.time))))
-        pack = pack_events if holds(plan) else pack_partials
-        packets = stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS)
-    else:
+        return imported_state(stream.sparkSession, rows, job, labels)
+    if (df := checked(plan, history)) is None:
         return None
-    return one_row_each(packets)
+    time = column(spelt(plan.time, df.columns))
+    before = df.where(time.isNull() | (time < instant(begin, type_in(df, plan.time))))
+    pack = pack_events if holds(plan) else pack_partials
+    return one_row_each(stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS))
 
 
 def imported_state(spark: SparkSession, rows: StoredRows, job: Job, labels: tuple[int, ...]) -> GroupedData:

@@ -37,8 +37,8 @@ def check_able(spark: SparkSession) -> None:
 
 def slow_settings(spark: SparkSession) -> list[str]:
     """The settings of a session with which each micro-batch takes longer than it need."""
-    found = []
-    if (machine := too_few_cores(spark)) is not None:
+    found, machine = [], cores(str(spark.conf.get("spark.master", "")))
+    if machine is not None and partitions(spark) > PARTITIONS_A_CORE * machine:
         found.append(
             f"state has {partitions(spark)} partitions ({PARTITIONS}), for {machine} cores, each of which costs a core "
             "about a sixth of a second in every micro-batch, full or empty"
@@ -71,9 +71,3 @@ def setting(spark: SparkSession) -> str:
 def partitions(spark: SparkSession) -> int:
     """Of the state, in a new checkpoint."""
     return int(spark.conf.get(PARTITIONS, "200") or 200)
-
-
-def too_few_cores(spark: SparkSession) -> int | None:
-    """The cores of a local session, if state would have more partitions than they can serve; else None."""
-    machine = cores(str(spark.conf.get("spark.master", "")))
-    return None if machine is None or partitions(spark) <= PARTITIONS_A_CORE * machine else machine

@@ -17,7 +17,7 @@ from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.streams.key_hash import shard_numbers
-from ..convert.partials_codec import batches, from_ipc, opened, to_ipc
+from ..convert.partials_codec import Batches, batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials
 from ..input.row_numbers import partition_id
@@ -29,7 +29,7 @@ PACKETS = t.StructType([
 """Partials, or events, of one shard's keys, as an Arrow IPC stream, or null; in the order of ``place``."""
 
 
-def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def pack_partials(job: Job, labels: tuple[int, ...], rows: Batches) -> Batches:
     """Events to packets of partials, at most one for each shard and each time that a task emits partials.
 
     Parameters
@@ -44,9 +44,7 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBat
     yield from packets(by_shard(accumulated_partials(job, rows), len(labels)), labels)
 
 
-def pack_stored(
-    rows: StoredRows, job: Job, labels: tuple[int, ...], numbers: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def pack_stored(rows: StoredRows, job: Job, labels: tuple[int, ...], numbers: Batches) -> Batches:
     """The parts of stored partials whose numbers come, to packets; see `pack_partials`."""
     parts = (rows.partials(job.plan, number) for batch in numbers for number in batch.column(0).to_pylist())
     yield from packets(by_shard(parts, len(labels)), labels)
@@ -63,7 +61,7 @@ def by_shard(some: Iterable[Partials], shards: int) -> Iterator[tuple[pa.Table, 
             yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), shards), sizes)
 
 
-def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def pack_events(job: Job, labels: tuple[int, ...], rows: Batches) -> Batches:
     """Events to packets of events, one for each shard and batch; see `pack_partials`.
 
     Raises
@@ -75,7 +73,7 @@ def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch
     yield from packets(((events, shards_of(job, events, len(labels))) for _, events in both), labels)
 
 
-def pack_whole(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def pack_whole(job: Job, labels: tuple[int, ...], rows: Batches) -> Batches:
     """As `pack_events`, of events that have all their columns after those that the query reads."""
     both = (timed(job, batch) for batch in rows)
     yield from packets(((whole, shards_of(job, events, len(labels))) for whole, events in both), labels)
@@ -98,7 +96,7 @@ def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
     return shard_numbers([one_array(events.column(name)) for name in job.plan.by], len(events), shards)
 
 
-def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Batches:
     """The rows of tables as packets, by shard; the first task makes one for every shard, so that Spark calls them all.
 
     A shard that is not called does not know the watermark, by which events to come are late.
@@ -121,7 +119,7 @@ def batch_of(shards: list[int], places: Iterator[int], blobs: Sequence[bytes | N
     return pa.RecordBatch.from_arrays(columns, PACKETS.names)
 
 
-def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack(job: Job, rows: Batches) -> Batches:
     """Packets of results to rows."""
     schema, found = arrow_schema(job.schema), job.plan.result_schema
     for name in job.schema.names[len(found) :]:  # what says which result of a window one is
@@ -131,7 +129,7 @@ def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         yield from batches(cast_to(from_ipc(filled, found), schema))
 
 
-def unpack_events(schema: t.StructType, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack_events(schema: t.StructType, rows: Batches) -> Batches:
     """Packets of whole events to rows."""
     for batch in rows:
         for blob in batch.column("ipc").drop_null():

@@ -12,7 +12,7 @@ from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
 from ..engine.tasks import Job
-from .state import StateStore, recalled, remember, stores_of
+from .state import Pages, StateStore, recalled, remember, stores_of
 
 VERSION = 2
 """Of what is in the state; a later release reads earlier ones. In version 1 each page was of 16 frames."""
@@ -87,9 +87,12 @@ def read_record(shards: Shards, found: str | None) -> dict[str, Any]:
     return record
 
 
-def restored(shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH) -> Shard:
-    """A shard as its state has it; ``first`` is the watermark of one that is new."""
-    plan, held, sizes, recent = shards.job.plan, None, record.get("sizes", {}), recalled(record.get("mark"))
+def restored(
+    shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH, known: dict[str, Pages] | None = None
+) -> Shard:
+    """A shard as its state has it; ``first`` is the watermark of one that is new, ``known`` has all its tables."""
+    plan, held, sizes = shards.job.plan, None, record.get("sizes", {})
+    recent = recalled(record.get("mark")) if known is None else known
     if of.events is not None and not shards.late:
         width = record.setdefault("width", shards.width)  # that of the pages in the checkpoint
         events = StateStore(of.events, sizes.get("events"), recent.get("events"))

@@ -63,33 +63,12 @@ def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
 
 
 def called(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
-    """:func:`slide`, whose errors Spark reports with their sentence first."""
-    shards: Shards = opened(payload)
-    with sentence_first():
-        yield from (slide_to_now if shards.latest else slide)(shards, of, key, rows, times)
-    settle()  # else a worker would search all modules for garbage while Spark commits the state
-
-
-def slide_to_now(shards: Shards, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
-    """The packets of a shard in a micro-batch: of keys that have changed, the window that ends now."""
-    now, book = times.getCurrentProcessingTimeInMs(), written(shards, of)
-    shard = restored(shards, of, book)
-    assert isinstance(shard, LatestShard)
-    new = joined(row.ipc for row in sorted(rows, key=attrgetter("place")))
-    for found in shard.give(None if new is None else Partials(shard.plan, new), now * 1000):
-        yield from marked(shards, [found]) if isinstance(found, pa.Table) else [packet(None, late_events=found)]
-    keep(of, book, shard, now if rows == () else None)
-    yield call_metrics(shard, of.said.get(key), 0)
-    of.said[key] = state_counts(shard)
-
-
-def slide(shards: Shards, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
     """The packets of a shard in a micro-batch: results of windows, and what it says of itself.
 
     Parameters
     ----------
-    shards
-        What the shards of the query need.
+    payload
+        What the shards of the query need, pickled.
     of
         The processor, with the shard's state, and what its calls in this micro-batch have said.
     key
@@ -99,23 +78,42 @@ def slide(shards: Shards, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     times
         Spark's ``TimerValues``: the watermark, and the time of the micro-batch, which is the same when it is repeated.
     """
-    watermark: int = times.getCurrentWatermarkInMs()
-    book = written(shards, of)
-    shard = restored(shards, of, book)
+    shards: Shards = opened(payload)
+    with sentence_first():
+        book = written(shards, of)
+        shard = restored(shards, of, book)
+        new = joined(row.ipc for row in sorted(rows, key=attrgetter("place")))
+        if isinstance(shard, LatestShard):
+            clock, watermark = times.getCurrentProcessingTimeInMs(), 0
+            yield from slide_to_now(shards, shard, new, clock)
+        else:
+            clock = watermark = times.getCurrentWatermarkInMs()
+            yield from slide(shards, shard, book, new, times)
+        keep(of, book, shard, clock if rows == () else None)
+        yield call_metrics(shard, of.said.get(key), watermark)
+        of.said[key] = state_counts(shard)
+    settle()  # else a worker would search all modules for garbage while Spark commits the state
+
+
+def slide_to_now(shards: Shards, shard: LatestShard, new: pa.Table | None, now: int) -> Iterator[Row]:
+    """Of keys that have changed, the window that ends now."""
+    for found in shard.give(None if new is None else Partials(shard.plan, new), now * 1000):
+        yield from marked(shards, [found]) if isinstance(found, pa.Table) else [packet(None, late_events=found)]
+
+
+def slide(shards: Shards, shard: Shard, book: dict[str, Any], new: pa.Table | None, times: Any) -> Iterator[Row]:
+    """What new partials or events revise, and the windows that the watermark closes; those still open, where wanted."""
     # As Spark's own window() has it: new events are late by the watermark of the micro-batch before, which every shard
     # has seen, and enter what this one's closes.
-    if (new := joined(row.ipc for row in sorted(rows, key=attrgetter("place")))) is not None:
+    if new is not None:
         book["changed"] = True
         yield from (late_of if shards.late else taken)(shards, shard, new)
-    yield from marked(shards, shard.advance(watermark * 1000, silent=shards.late))
+    yield from marked(shards, shard.advance(times.getCurrentWatermarkInMs() * 1000, silent=shards.late))
     if shards.early is not None and not shards.late and book.get("changed"):
         now = times.getCurrentProcessingTimeInMs()
         if now >= book.get("early", now - shards.early) + shards.early:
             yield from marked(shards, shard.early(), provisional=True)
             book |= {"changed": False, "early": now}
-    keep(of, book, shard, watermark if rows == () else None)
-    yield call_metrics(shard, of.said.get(key), watermark)
-    of.said[key] = state_counts(shard)
 
 
 @sentence_first()

@@ -61,7 +61,7 @@ class StateStore:
         self.changed: dict[int, pa.Table | None] = {}
         self.size = Size(*size or ())
         if size is None:
-            for read in self._all().values():
+            for read in (self._all() if recent is None else recent).values():
                 self.size = self.size.changed(size_of(*read))
 
     @cached_property

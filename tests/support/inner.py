@@ -42,7 +42,7 @@ INNER = {
     "to a DataFrame": "spark.engine.driver:to_dataframe",
     "blobs": "spark.engine.driver:blobs_of",
     "choice of a way to combine": "spark.engine.events_source:choose",
-    "events that are rows": "spark.engine.rows_source:sorted_events",
+    "events that are rows": "runtime.local:sorted_events",
     "few events to partials": "spark.engine.few_events:partials_of",
     "few events collected": "spark.engine.few_events:FewEventsSource._collect",
     "groups of SQL": "spark.engine.sql_source:aggregated",
