@@ -168,4 +168,4 @@ def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any]
 
 def assert_laws(operation: Operation, table: pa.Table) -> None:
     """The laws hold; fewer examples than a user's own operation would get, as there are many types."""
-    ff.check_laws(operation, table, examples=8)
+    ff.check_laws(operation, table, examples=4)
