@@ -140,22 +140,6 @@ def test_without_events(df: DataFrame, way: str) -> None:
         assert result.schema == ours(df, "ts", by, ff.tumbling("1 hour"), way).schema
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_odd_names(spark: SparkSession, way: str) -> None:
-    df = spark.sql("select 1 as `a.b`, 'x' as s0, 5 as `tick ``s`, 7.0d as ARRIVAL, 'y' as c0")
-    events = ff.events(df, time="A.B", by=["s0", "c0"]).window(ff.tumbling(2)).options(combine=way)
-    result = events.aggregate(**{"x.y": ff.Sum("tick `s"), "k0": ff.Last("arrival")})
-    assert result.columns == ["s0", "c0", "window", "x.y", "k0"]
-    assert [tuple(row) for row in result.collect()] == [("x", "y", (0, 2), 5, 7.0)]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_keys_named_as_columns_of_partials(spark: SparkSession, way: str) -> None:
-    df = spark.sql("select 1 as t, 'x' as frame, 2 as part, 'y' as `n.count`")
-    events = ff.events(df, time="t", by=["frame", "part", "n.count"]).window(ff.tumbling(2)).options(combine=way)
-    assert [tuple(row) for row in events.aggregate(n=ff.Count()).collect()] == [("x", 2, "y", (0, 2), 1)]
-
-
 def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: Path) -> None:
     class Noted(ff.AggregateOperation):
         """Leaves a file for each call of accumulate."""
