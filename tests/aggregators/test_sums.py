@@ -186,8 +186,10 @@ def test_a_sum_of_no_values_that_its_type_cannot_hold() -> None:
         whole([None], pa.int64(), ff.Sum("x", empty=0.5))
 
 
-@pytest.mark.parametrize("type", [pa.string(), pa.date32(), pa.list_(pa.int64())], ids=str)
-@pytest.mark.parametrize("operation", [ff.Sum, ff.Average])
+@pytest.mark.parametrize(
+    "type", [pa.string(), pa.binary(), pa.date32(), pa.timestamp("us"), pa.list_(pa.int64())], ids=str
+)
+@pytest.mark.parametrize("operation", [ff.Sum, ff.Average, ff.Variance, ff.StdDev])
 def test_only_numbers_add_up(operation: Any, type: pa.DataType) -> None:
     with pytest.raises(ff.ColumnError, match=r"needs a column of numbers.*'x'"):
         whole([None], type, operation("x"))
