@@ -7,13 +7,13 @@ import decimal
 import math
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.plans import Operation
 
 D = decimal.Decimal
@@ -57,11 +57,10 @@ def test_against_sql() -> None:
     windows = ff.sliding(40, every=7)
     found = ff.events(table, time="t", by="k").window(windows).aggregate(**{n: op for n, (op, _) in OUTPUTS.items()})
     terms = ", ".join(f"{sql} as {name}" for name, (_, sql) in OUTPUTS.items())
-    connection = duckdb.connect()
-    connection.register("rows_of", table)
-    expected = connection.sql(
+    expected = asked(
         f"with starts as (select unnest(range(-42, 301, 7)) as s) select k, s, {terms} from rows_of, starts "
-        "where t >= s and t < s + 40 group by k, s order by k, s"
+        "where t >= s and t < s + 40 group by k, s order by k, s",
+        rows_of=table,
     ).fetchall()
     assert len(expected) > 50
     assert any(value is None for row in expected for value in row)

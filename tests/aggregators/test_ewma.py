@@ -14,7 +14,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import WINDOWS, assert_laws, compare, expected, query_of
+from ..oracles.brute import WINDOWS, compare, expected, query_of
 from ..support import stages
 from ..support.windows import TimeColumn
 
@@ -68,7 +68,7 @@ def test_every_way(stream: str) -> None:
             step = -(-len(table) // batches)
             partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in reversed(range(batches))]
             compare(stages.results(query, pa.concat_tables(partials)), right, near(scale))
-    assert_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}))
+    ff.check_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}), examples=4)
 
 
 def test_a_large_value_that_weighs_nothing_leaves_nothing() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.moments.grid_deviations import MIN_STEPS, grid_of, gridded
 
+from ..oracles.exact import in_units
 from ..support.loops import by_numpy, loops, needs_loops
 from ..support.states import Deviations
 
@@ -27,14 +28,14 @@ def check(made: Deviations, index: np.ndarray, values: np.ndarray, frames: list[
     """Sums of deviations are right to 60 bits of their size, sums of squares to 60 bits of themselves."""
     assert np.array_equal(made.count, np.bincount(index))
     for frame in frames:
-        centre = Fraction(float(made.centre[frame]))
-        away = [Fraction(float(value)) - centre for value in values[index == frame]]
+        (centre, *own), one = in_units([made.centre[frame], *values[index == frame]])
+        away = [each - centre for each in own]
         unit = Fraction(2) ** (600 * int(made.level[frame]))
         total = (Fraction(float(made.sum[frame])) + Fraction(float(made.sum_low[frame]))) * unit
         squares = (Fraction(float(made.squares[frame])) + Fraction(float(made.squares_low[frame]))) * unit * unit
-        exact = sum(each * each for each in away)
+        exact = sum(each * each for each in away) * one**2
         assert abs(squares - exact) <= exact / 2**60
-        assert abs(total - sum(away)) <= sum(map(abs, away)) / 2**60
+        assert abs(total - sum(away) * one) <= sum(map(abs, away)) * one / 2**60
 
 
 @pytest.mark.parametrize("rows", [2, 7, 55, 900])

@@ -13,12 +13,13 @@ from scipy import stats
 
 import framefold as ff
 
+from ..oracles.exact import about_mean
 from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root
 
 
 def central(values: list[float], power: int) -> Fraction:
-    mean = sum(map(Fraction, values)) / len(values)
-    return sum((Fraction(value) - mean) ** power for value in values) / len(values)
+    away, unit = about_mean(values)
+    return sum(each**power for each in away) * unit**power / len(values)
 
 
 def skewness(rows: list[Row]) -> float | None:

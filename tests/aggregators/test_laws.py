@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import re
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 import framefold as ff
 
 from ..oracles.numeric import STREAMS
-from ..support.examples import some
 from ..support.toys import Total as Sum
 
 TABLE = pa.table({"x": [3, -1, 4, 1, -5, 0]})
@@ -177,7 +174,7 @@ def test_each_law_catches_what_breaks_it(operation: Any, law: str) -> None:
 
 
 def test_what_breaks_no_law_passes() -> None:
-    ff.check_laws(Total("x"), TABLE)
+    ff.check_laws(Total("x"), TABLE, examples=20)
 
 
 class Remembers(Total):
@@ -301,35 +298,6 @@ def test_examples_are_the_smallest() -> None:
     assert re.search(r"a: x=\[\d\]; b: x=\[\d\]$", str(caught.value))
     assert caught.value.__cause__ is None
     assert not getattr(caught.value, "__notes__", [])
-
-
-AWKWARD: dict[str, pa.Array] = {
-    "int64": pa.array([0, -1, 2**62, -(2**62), 7, None]),
-    "uint64": pa.array([0, 1, 2**63], pa.uint64()),
-    "float64": pa.array([0.1, -2.5, 1e16, -1e16, float("nan"), float("inf"), float("-inf"), 1e300, 5e-324, -0.0, None]),
-    "float32": pa.array([0.1, 1e30, float("nan")], pa.float32()),
-    "decimal": pa.array([Decimal("-1.25"), Decimal("99999999.99"), None], pa.decimal128(10, 2)),
-    "string": pa.array(["", "a", "é", "\U0001f600", None]),
-    "timestamp": pa.array([datetime.datetime(1900, 1, 1), None], pa.timestamp("us", "Europe/Berlin")),
-    "date": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 1, 1)]),
-    "bool": pa.array([True, False, None]),
-    "binary": pa.array([b"", b"\xff", b"a"]),
-}
-NUMBERS = {"int64", "uint64", "float64", "float32", "decimal"}
-OF_NUMBERS = (ff.Sum, ff.Average, ff.Variance, ff.StdDev)
-
-
-@pytest.mark.parametrize("kind", AWKWARD)
-@pytest.mark.parametrize(
-    "operation", [ff.Min, ff.Max, ff.First, ff.Last, ff.Count, ff.Sum, ff.Average, ff.Variance, ff.StdDev]
-)
-def test_our_own_operations_keep_all_laws(operation: Any, kind: str) -> None:
-    counted = kind == "bool" and operation in (ff.Sum, ff.Average)  # how many are true, and their share
-    if operation in OF_NUMBERS and kind not in NUMBERS and not counted:
-        with pytest.raises(ff.ColumnError, match="numbers"):
-            ff.check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}))
-        return
-    ff.check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=some(40))
 
 
 def test_counting_rows_needs_no_column() -> None:

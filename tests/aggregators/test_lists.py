@@ -9,7 +9,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, table_of
+from ..oracles.brute import ANY, Row, assert_right, column, table_of
 
 
 def known(rows: list[Row]) -> list[object]:
@@ -47,15 +47,6 @@ def test_concat() -> None:
     assert_right(
         ff.Concat("x"), table, lambda rows: "".join(map(str, known(rows))) if known(rows) else None, windows=[(5, 2)]
     )
-
-
-@pytest.mark.parametrize("kind", ["float64", "string", "long decimal"])
-def test_laws(kind: str) -> None:
-    table = table_of(x=column(kind))
-    for operation in (ff.CollectList("x"), ff.FirstN("x", 2), ff.LastN("x", 2)):
-        assert_laws(operation, table)
-    if kind == "string":
-        assert_laws(ff.Concat("x", ","), table)
 
 
 def test_times_with_a_date() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.loops import WAYS, by, loops, needs_loops
+
+from ..oracles.exact import about_mean
+from ..support.loops import WAYS, by, loops, needs_loops
 
 TEXTS = [
     "",
@@ -126,10 +129,8 @@ def test_means_that_weigh_less_and_less(way: str) -> None:
 
 def fractions_of(rows: list[tuple[float, float]]) -> tuple[Fraction, Fraction, Fraction]:
     """The sums of squares and of products of pairs about their means."""
-    pairs = [(Fraction(x), Fraction(y)) for x, y in rows]
-    means = [sum(own) / len(pairs) for own in zip(*pairs, strict=True)]
-    apart = [(x - means[0], y - means[1]) for x, y in pairs]
-    return sum(x * x for x, _ in apart), sum(y * y for _, y in apart), sum(x * y for x, y in apart)  # type: ignore[return-value]
+    (x, one), (y, other) = (about_mean(values) for values in zip(*rows, strict=True))
+    return sum(map(mul, x, x)) * one**2, sum(map(mul, y, y)) * other**2, sum(map(mul, x, y)) * one * other
 
 
 @pytest.mark.parametrize("way", WAYS)

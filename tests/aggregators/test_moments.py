@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
+from ..oracles.exact import about_mean
 from ..support import stages
 from ..support.plans import BoundAggregate, bind
 
@@ -33,8 +34,8 @@ def windows(values: list[Any], width: int, type: pa.DataType | None = None, **ou
 def exact_variance(values: list[float], ddof: int) -> Fraction | None:
     if len(values) <= ddof:
         return None
-    mean = sum(map(Fraction, values)) / len(values)
-    return sum((Fraction(value) - mean) ** 2 for value in values) / (len(values) - ddof)
+    away, unit = about_mean(values)
+    return sum(each * each for each in away) * unit**2 / (len(values) - ddof)
 
 
 def two_passes(values: list[float], ddof: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ from scipy import stats
 
 import framefold as ff
 
+from ..oracles.exact import about_mean, in_units
 from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 
 UNIT = Fraction(1, 2**52)
@@ -21,10 +23,15 @@ UNIT = Fraction(1, 2**52)
 
 def moments(rows: list[Row]) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction]:
     """Both means, and the sums of squares and products of deviations."""
-    xs, ys = [Fraction(x) for x, _ in rows], [Fraction(y) for _, y in rows]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    pairs = list(zip(xs, ys, strict=True))
-    return x, y, sum((a - x) ** 2 for a in xs), sum((b - y) ** 2 for b in ys), sum((a - x) * (b - y) for a, b in pairs)
+    (x, one), (y, other) = (in_units(values) for values in zip(*rows, strict=True))
+    (a, of_x), (b, of_y) = (about_mean(values) for values in zip(*rows, strict=True))
+    return (
+        sum(x) * one / len(x),
+        sum(y) * other / len(y),
+        sum(each * each for each in a) * of_x**2,
+        sum(each * each for each in b) * of_y**2,
+        sum(map(mul, a, b)) * of_x * of_y,
+    )
 
 
 def finite(rows: list[Row]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_right, column, ordered, table_of
 
 
 def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:
@@ -52,13 +52,6 @@ def test_companions(greatest: bool) -> None:
         return [dict(zip(("x", "a", "b"), row, strict=True)) for row in best(rows, 0, greatest)[:4]]
 
     assert_right((ff.TopN if greatest else ff.BottomN)("x", 4, "a", "b"), table, right)
-
-
-@pytest.mark.parametrize("kind", ["float64", "string", "long decimal"])
-def test_laws(kind: str) -> None:
-    table = table_of(x=column(kind), y=column("string", seed=5))
-    for operation in (ff.ArgMin("y", "x"), ff.ArgMax("x", "y"), ff.TopN("x", 2), ff.BottomN("x", 3, "y")):
-        assert_laws(operation, table)
 
 
 def test_types_of_results() -> None:

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
+from ..oracles.duck import asked
+
 DIGITS = decimal.Context(prec=120)
 
 
@@ -147,7 +149,6 @@ def test_means_of_huge_floats_and_integers() -> None:
 
 
 def test_against_duckdb() -> None:
-    duckdb = pytest.importorskip("duckdb")
     chance = np.random.default_rng(0)
     events = pa.table(
         {"t": chance.integers(0, 50, 500), "x": chance.integers(-(2**40), 2**40, 500), "y": chance.normal(size=500)}
@@ -155,9 +156,7 @@ def test_against_duckdb() -> None:
     outputs = {"n": ff.Count(), "s": ff.Sum("x"), "a": ff.Average("x"), "f": ff.Average("y")}
     found = ff.events(events, time="t").window(ff.tumbling(10)).aggregate(**outputs).to_pydict()
     query = "SELECT t // 10 AS w, count(*), sum(x), avg(x), avg(y) FROM events GROUP BY w ORDER BY w"
-    with duckdb.connect() as connection:
-        connection.register("events", events)
-        rows = connection.sql(query).fetchall()
+    rows = asked(query, events=events).fetchall()
     assert found["n"] == [row[1] for row in rows]
     assert found["s"] == [int(row[2]) for row in rows]
     assert found["a"] == pytest.approx([row[3] for row in rows], rel=1e-14)
@@ -187,8 +186,10 @@ def test_a_sum_of_no_values_that_its_type_cannot_hold() -> None:
         whole([None], pa.int64(), ff.Sum("x", empty=0.5))
 
 
-@pytest.mark.parametrize("type", [pa.string(), pa.date32(), pa.list_(pa.int64())], ids=str)
-@pytest.mark.parametrize("operation", [ff.Sum, ff.Average])
+@pytest.mark.parametrize(
+    "type", [pa.string(), pa.binary(), pa.date32(), pa.timestamp("us"), pa.list_(pa.int64())], ids=str
+)
+@pytest.mark.parametrize("operation", [ff.Sum, ff.Average, ff.Variance, ff.StdDev])
 def test_only_numbers_add_up(operation: Any, type: pa.DataType) -> None:
     with pytest.raises(ff.ColumnError, match=r"needs a column of numbers.*'x'"):
         whole([None], type, operation("x"))

@@ -285,16 +285,6 @@ def test_null_times_are_a_failure_otherwise(folder: Path, capsys: pytest.Capture
     assert "--null-time drop" in message
 
 
-def test_the_local_engine_needs_no_pyspark(folder: Path) -> None:
-    code = (
-        "import sys; from framefold.cli import main; "
-        f"code = main(['run', {str(folder / 'e.csv')!r}, *{QUERY!r}, '--agg', 'n=count', '--engine', 'local']); "
-        "sys.exit(code or any(name.split('.')[0] in ('pyspark', 'py4j') for name in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
 def test_a_reader_that_stops_early_is_no_failure(folder: Path) -> None:
     command = [sys.executable, "-m", "framefold", "run", str(folder / "e.csv"), *QUERY, "--agg", "n=count"]
     reading, writing = os.pipe()

@@ -30,7 +30,7 @@ def test_a_local_run_imports_neither_pandas_nor_what_it_does_not_write(tmp_path:
     query = ["run", "e.parquet", "--time", "t", "--window", "10", "--agg", "m=average:x", "--engine", "local"]
     there = imported(tmp_path, *query, *(["--out", out] if out else []))
     assert "pyarrow" in there
-    assert not there & {"pandas", "pyspark", "polars", "duckdb", "hypothesis", "plotext", "pyarrow.feather"}
+    assert not there & {"pandas", "pyspark", "py4j", "polars", "duckdb", "hypothesis", "plotext", "pyarrow.feather"}
     if out:
         assert (tmp_path / out).read_text().splitlines()[-1] == "0,10,1.5"
 

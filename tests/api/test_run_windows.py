@@ -6,7 +6,6 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
@@ -14,6 +13,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.command_line import KINDS_OF_WINDOWS as KINDS
 from ..support.command_line import main, read_windows
 
@@ -88,7 +88,7 @@ def result(
 @pytest.mark.parametrize("window", QUERIES)
 def test_every_kind_gives_what_duckdb_gives(window: str, folder: Path) -> None:
     table = result(folder, "--by", "k", "--window", window, "--agg", "n=count", "--agg", "s=sum:x")
-    wanted = duckdb.connect().from_arrow(EVENTS).query("events", QUERIES[window]).fetchall()
+    wanted = asked(QUERIES[window], events=EVENTS).fetchall()
     starts = table["window"].combine_chunks().field("start").to_pylist()
     if wanted[0][1] is None:  # everything so far begins with the first event, or at no time
         wanted = [(k, start, *rest) for (k, _, *rest), start in zip(wanted, starts, strict=True)]
@@ -111,13 +111,11 @@ def test_days_of_a_zone_have_its_hours(folder: Path) -> None:
     table = result(
         folder, "--window", "1 day", "--timezone", "Europe/Berlin", "--agg", "n=count", events="zoned.parquet"
     )
-    wanted = duckdb.connect()
-    wanted.execute("SET TimeZone = 'UTC'")
-    wanted.register("events", EVENTS)
-    rows = wanted.execute(
+    rows = asked(
         """
         SELECT (date_trunc('day', "at" AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin')) AS d, count(*)
-        FROM events GROUP BY d ORDER BY d"""
+        FROM events GROUP BY d ORDER BY d""",
+        events=EVENTS,
     ).fetchall()
     assert table["n"].to_pylist() == [n for _, n in rows]
     lengths = [row["end"] - row["start"] for row in table["window"].to_pylist()]

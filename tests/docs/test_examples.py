@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ..oracles.duck import asked
 from ..support.command_line import make_trips
 from ..support.programs import load
 
@@ -31,11 +31,7 @@ def script(name: str) -> ModuleType:
 
 
 def by_duckdb(query: str, **tables: pa.Table) -> list[tuple[Any, ...]]:
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    for name, table in tables.items():
-        connection.register(name, table)
-    return connection.execute(query).fetchall()
+    return asked(query, **tables).fetchall()
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

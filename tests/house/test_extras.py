@@ -68,18 +68,13 @@ def test_what_pip_installs() -> None:
     assert {each for name in OPTIONAL for each in EXTRAS[name]} <= set(EXTRAS["test"])
 
 
-def test_a_query_loads_none_of_the_extras() -> None:
-    done = run(QUERY + "import sys; print(*sys.modules)")
-    assert done.returncode == 0, done.stderr
-    assert not OF_EXTRAS & {each.partition(".")[0] for each in done.stdout.split()}
-
-
-def test_a_query_runs_without_the_extras_also_one_that_takes_long() -> None:
-    slow = WITH_SUPPORT + "from tests.support.limits import limits\n"
-    seen = "import sys\nsys.stderr.isatty = lambda: True\n"
+def test_a_query_loads_none_of_the_extras_and_runs_without_them_also_where_it_takes_long() -> None:
+    loaded = "import sys\nprint(*sys.modules)\n"
+    slow = WITH_SUPPORT + "from tests.support.limits import limits\nsys.stderr.isatty = lambda: True\n"
     inside = "with limits(progress_patience=-1):\n" + textwrap.indent(QUERY, "    ")
-    done = run(WITHOUT.format(names=OF_EXTRAS) + seen + slow + inside)
+    done = run(QUERY + loaded + WITHOUT.format(names=OF_EXTRAS) + slow + inside)
     assert (done.returncode, done.stderr) == (0, "")
+    assert not OF_EXTRAS & {each.partition(".")[0] for each in done.stdout.split()}
 
 
 @pytest.mark.parametrize("start", ["script", "module", "completion"])

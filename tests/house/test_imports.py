@@ -9,7 +9,6 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,21 +44,27 @@ def files() -> dict[str, Path]:
 FILES = files()
 
 
-def imports(path: Path, within_functions: bool) -> Iterator[tuple[str, int]]:
-    """The modules that a file imports as it runs, and the number of dots before each; not those for types only."""
-    todo: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text()), False)]
+@cache
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """The modules that a file imports as it runs, the number of dots before each, and whether within a function.
+
+    Not those for types only.
+    """
+    found: list[tuple[str, int, bool]] = []
+    todo: list[tuple[ast.stmt, bool]] = [(node, False) for node in ast.parse(path.read_text()).body]
     while todo:
         node, within = todo.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            todo += [(each, within) for each in node.orelse]
-            continue
-        if within == within_functions and isinstance(node, ast.Import):
-            yield from ((each.name, 0) for each in node.names)
-        if within == within_functions and isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.Import):
+            found += [(each.name, 0, within) for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
             names = [each.name for each in node.names] if node.module is None else [node.module]
-            yield from ((name, node.level) for name in names)
-        within = within or isinstance(node, (ast.FunctionDef, ast.Lambda))
-        todo += [(each, within) for each in ast.iter_child_nodes(node)]
+            found += [(name, node.level, within) for name in names]
+        within = within or isinstance(node, ast.FunctionDef)
+        typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        parts = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")[typing:]]
+        parts += [each.body for name in ("handlers", "cases") for each in getattr(node, name, [])]
+        todo += [(each, within) for part in parts for each in part]
+    return found
 
 
 def absolute(path: Path, name: str, dots: int) -> str:
@@ -73,7 +78,9 @@ def needs(module: str) -> frozenset[str]:
     """The packages of others that a module of the package needs to be loaded."""
     found: set[str] = set()
     if module in FILES:
-        for name, dots in imports(FILES[module], within_functions=False):
+        for name, dots, within in imports(FILES[module]):
+            if within:
+                continue
             found |= needs(absolute(FILES[module], name, dots)) if dots else {name.partition(".")[0]}
     return frozenset(found)
 
@@ -83,7 +90,9 @@ def test_imports_within_functions() -> None:
     for path in FILES.values():
         place = str(path.relative_to(ROOT))
         why = next((each for each in LATE if place.startswith(each)), None)
-        for name, dots in imports(path, within_functions=True):
+        for name, dots, within in imports(path):
+            if not within:
+                continue
             if not dots:  # parts of pyarrow are slow to load; a function that is sent to a machine brings its imports
                 known = name.partition(".")[0] in EXTRAS | {"pyarrow"} | sys.stdlib_module_names
             elif not (known := bool(EXTRAS & needs(absolute(path, name, dots)))):

@@ -81,29 +81,24 @@ def inner_names(name: str) -> set[str]:
     return {each for each in found if each not in {*ff.__all__, *COMMANDS}}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_inner_name(name: str) -> None:
-    piece = PIECES.get(name)
-    others = {each for each in inner_names(name) if not (piece and f"{each}.".startswith(f"{piece}."))}
-    public = sorted(each for each in others if each.rpartition(".")[2] in ff.__all__)
-    assert not public, f"tests/{name} has {public} from an inner module; expected `import framefold as ff`"
-    assert not others, (
-        f"tests/{name} names {sorted(others)} of the inside; expected what tests/support gives: stages, limits(), "
-        "without_loops(), ... or a new function there"
-    )
+def test_no_inner_name() -> None:
+    """What is public comes from ``import framefold as ff``, all else from tests/support: stages, limits(), ..."""
+    wrong = {}
+    for name in FILES:
+        named, piece = inner_names(name), f"{PIECES.get(name)}."
+        own = {each for each in named if f"{each}.".startswith(piece)}
+        assert own or name not in PIECES, f"tests/{name} names nothing of {piece} any more"
+        if others := named - own:
+            wrong[name] = sorted(others)
+    assert not wrong
 
 
-@pytest.mark.parametrize("name", PIECES)
-def test_pieces_are_named_by_their_tests(name: str) -> None:
-    assert any(f"{each}.".startswith(f"{PIECES[name]}.") for each in inner_names(name))
-
-
-@pytest.mark.parametrize("name", [*LIMITS, *INNER])
-def test_what_tests_change_is_there(name: str) -> None:
-    paths = LIMITS.get(name) or INNER[name]
-    if str(paths).startswith("spark."):
+@pytest.mark.parametrize("spark", [False, True])
+def test_what_tests_change_is_there(spark: bool) -> None:
+    if spark:
         pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
-    if name in LIMITS:
-        with limits(**{name: 7}):  # an AttributeError where there is none
-            return
-    assert hasattr(*place_of(name))
+    for name, paths in LIMITS.items():
+        if str(paths).startswith("spark.") == spark:
+            with limits(**{name: 7}):  # an AttributeError where there is none
+                pass
+    assert all(hasattr(*place_of(name)) for name, path in INNER.items() if path.startswith("spark.") == spark)

@@ -97,14 +97,6 @@ def query(data: Any, **options: Any) -> Any:
     return events.window(WINDOWS).aggregate(s=ff.Sum("x"))
 
 
-def test_each_line_says_in_few_words_what_happens() -> None:
-    section = SECTION.search(PAGE)
-    assert section is not None
-    assert [len(lists()[name]) > 9 for name in ("local", "spark", "stream")] == [True] * 3
-    words = {path: text for _, path, text in LINE.findall(section[1])}
-    assert not {path: text for path, text in words.items() if not 5 <= len(text.split()) <= 9}
-
-
 def test_local() -> None:
     check("local", entered(lambda: query(TABLE)))
 
@@ -143,26 +135,3 @@ def test_stream() -> None:
 def at(watermark: int) -> Any:
     """Spark's times, with a watermark in milliseconds."""
     return SimpleNamespace(getCurrentWatermarkInMs=lambda: watermark, getCurrentProcessingTimeInMs=lambda: 0)
-
-
-def test_the_way_turns_back_seldom() -> None:
-    """Calls between files of the local list whose callee is above its caller there: 15 before rooms were in order."""
-    order = {path: at for at, (path, _) in enumerate(lists()["local"])}
-    package = Path(sys.modules[LocalEngine.__module__].__file__ or "").parents[1]
-    places = {str(package / path): at for path, at in order.items()}
-    places |= {str(Path(ff.__file__ or "").parent / path.removeprefix("api/")): at for path, at in order.items()}
-    back = set()
-
-    def called(frame: FrameType, event: str, _: object) -> None:
-        callee, above = places.get(frame.f_code.co_filename), frame.f_back
-        caller = None if above is None else places.get(above.f_code.co_filename)
-        if event == "call" and callee is not None and caller is not None and callee < caller:
-            back.add((caller, callee))
-
-    query(TABLE)
-    sys.setprofile(called)
-    try:
-        query(TABLE)
-    finally:
-        sys.setprofile(None)
-    assert 0 < len(back) < 14

@@ -164,8 +164,3 @@ def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any]
     assert found.keys() == known.keys()
     for window, right in known.items():
         assert agree(found[window], right), (window, found[window], right)
-
-
-def assert_laws(operation: Operation, table: pa.Table) -> None:
-    """The laws hold; fewer examples than a user's own operation would get, as there are many types."""
-    ff.check_laws(operation, table, examples=8)

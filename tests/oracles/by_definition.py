@@ -16,6 +16,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+from .exact import about_mean, in_units
+
 UNIT = Fraction(1, 2**53)  # rounding once changes a value by at most this part of it
 TINY = Fraction(5e-324)  # ... or by at most half of this, near zero
 LARGEST = Fraction(sys.float_info.max)
@@ -112,7 +114,14 @@ def exact_sum(values: Sequence[Any]) -> Any:
     for infinity in (math.inf, -math.inf):
         if infinity in values:
             return infinity
-    return sum(map(Fraction, values), Fraction(0))
+    whole, unit = in_units(values)
+    return sum(whole) * unit
+
+
+def sizes(values: Sequence[Any]) -> Fraction:
+    """The sum of the sizes of the values that are finite."""
+    whole, unit = in_units([value for value in values if math.isfinite(value)])
+    return sum(map(abs, whole)) * unit
 
 
 def exact_variance(values: Sequence[float], ddof: int) -> Fraction | float | None:
@@ -121,9 +130,8 @@ def exact_variance(values: Sequence[float], ddof: int) -> Fraction | float | Non
         return None
     if not all(map(math.isfinite, values)):
         return math.nan
-    exact = [Fraction(value) for value in values]
-    mean = sum(exact) / len(exact)
-    return sum((value - mean) ** 2 for value in exact) / (len(exact) - ddof)
+    away, unit = about_mean(values)
+    return sum(each * each for each in away) * unit**2 / (len(values) - ddof)
 
 
 def rounded(exact: Fraction) -> float:
@@ -166,12 +174,12 @@ def near(got: Any, exact: Any, allowed: Fraction, may_overflow: bool = False) ->
 
 def slack(values: Sequence[float]) -> Fraction:
     """What adding up the values one by one may lose: n units of the sum of their sizes."""
-    return len(values) * UNIT * sum((abs(Fraction(value)) for value in values if math.isfinite(value)), Fraction(0))
+    return len(values) * UNIT * sizes(values)
 
 
 def overflows_on_the_way(values: Sequence[float]) -> bool:
     """Whether some order of adding up the values leaves the range of floats, although their sum may be within."""
-    return sum((abs(Fraction(value)) for value in values if math.isfinite(value)), Fraction(0)) > LARGEST
+    return sizes(values) > LARGEST
 
 
 def check_sum(got: Any, window: WindowOfKey) -> Verdict:

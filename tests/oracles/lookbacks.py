@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
+
+from .duck import asked
 
 BOUNDS = {"left": (">=", "<"), "both": (">=", "<="), "right": (">", "<="), "neither": (">", "<")}
 
@@ -22,15 +23,13 @@ def by_duckdb(
     rows = rows.append_column("row", pa.array(np.arange(len(rows))))
     lower, upper = BOUNDS[closed]
     found: dict[str, list[Any]] = {}
-    connection = duckdb.connect()
-    connection.register("events", events)
-    connection.register("rows", rows)
     for suffix, interval in intervals.items():
-        table = connection.sql(f"""
+        query = f"""
             select row, sum(x)::bigint as spent, count(id) as n, max(x) as most,
                 coalesce(list(id order by t, id) filter (id is not null), []) as ids
             from rows left join events on rows.k is not distinct from events.k
                 and t {lower} until - interval '{interval}' and t {upper} until
-            group by row order by row""").to_arrow_table()
+            group by row order by row"""
+        table = asked(query, events=events, rows=rows).to_arrow_table()
         found |= {f"{name}_{suffix}": table[name].to_pylist() for name in outputs}
     return found

@@ -18,7 +18,7 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support.toys import Longest
-from .by_definition import UNIT, Verdict, exact_sum, exact_variance, near, order, rounded, same
+from .by_definition import UNIT, Verdict, exact_sum, exact_variance, near, order, rounded, same, sizes
 
 Values = dict[str, Any]
 """The columns of one row."""
@@ -126,11 +126,11 @@ def exactly(total: Any, values: Sequence[Any], got: Any) -> Verdict:
     """The float nearest to a sum; or, where values cancel, as near as two floats are: 2**-95 of their sizes."""
     if not isinstance(total, Fraction):
         return same(got, total)
-    sizes = sum((abs(Fraction(x)) for x in values if math.isfinite(x)), Fraction(0))
-    if got == rounded(total) or sizes > Fraction(2**1023):
+    size = sizes(values)
+    if got == rounded(total) or size > Fraction(2**1023):
         return None
     close = isinstance(got, float) and math.isfinite(got)
-    lost = len(values) * sizes * Fraction(1, 2**95)
+    lost = len(values) * size * Fraction(1, 2**95)
     return None if close and abs(Fraction(got) - total) <= lost else f"{got!r} should be {rounded(total)!r}"
 
 
@@ -148,8 +148,8 @@ def averages(column: str) -> Right:
         total = exact_sum([Fraction(x) if isinstance(x, int) else x for x in values])
         if not isinstance(total, Fraction):
             return same(got, total)
-        sizes = sum((abs(Fraction(x)) for x in values if math.isfinite(x)), Fraction(0))
-        return near(got, total / len(values), sizes * Fraction(1, 2**95), sizes > Fraction(2**1023))
+        size = sizes(values)
+        return near(got, total / len(values), size * Fraction(1, 2**95), size > Fraction(2**1023))
 
     return check
 
@@ -280,9 +280,9 @@ def weighted(got: Any, rows: Sequence[Values]) -> Verdict:
     pairs = [(Fraction(y), Fraction(w)) for y, w in known(rows, "y", "w")]
     if not pairs:
         return same(got, None)
-    sizes = sum(abs(y) * w for y, w in pairs)
+    size = sum(abs(y) * w for y, w in pairs)
     total = sum(w for _, w in pairs)
-    return near(got, sum(y * w for y, w in pairs) / total, 4 * UNIT * sizes / total)
+    return near(got, sum(y * w for y, w in pairs) / total, 4 * UNIT * size / total)
 
 
 def covariances(got: Any, rows: Sequence[Values]) -> Verdict:

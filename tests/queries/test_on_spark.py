@@ -86,15 +86,6 @@ def test_ties_keep_the_order_of_the_input(combine: str, spark: SparkSession) -> 
     assert_windows(result, windows(events, Grid(4, 1)), checks, keys=("case", "key"), in_order=False)
 
 
-@pytest.mark.parametrize("combine", ["driver", "executors"])
-def test_of_nothing(combine: str, spark: SparkSession) -> None:
-    frame = spark.createDataFrame([], "t long, case int, key double, value double")
-    events = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine)
-    result = events.window(ff.sliding(4, every=1)).aggregate(s=ff.Sum("value"), n=ff.Count())
-    assert result.columns == ["case", "key", "window", "s", "n"]
-    assert result.toArrow().num_rows == 0
-
-
 def test_driver_and_executors_agree_to_the_last_bit(spark: SparkSession) -> None:
     chance = random.Random(3)
     events = [Event(chance.randint(0, 500), (n % 7, math.nan), chance.gauss(0, 1e6)) for n in range(5000)]

@@ -7,11 +7,12 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 import framefold as ff
+
+from ..oracles.duck import asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,11 +56,8 @@ def rows(draw: random.Random, count: int, long: float, apart: bool = False) -> p
 
 
 def by_duckdb(left: pa.Table, right: pa.Table, how: str, on: str) -> Counter[Any]:
-    with duckdb.connect() as con:
-        con.register("l", left)
-        con.register("r", right)
-        queries = {"inner": INNER, "left": f"{INNER} union all ({ALONE})", "asof": ASOF}
-        return merged(con.sql(queries[how].format(ever=EVER, on=on)).fetchall())
+    queries = {"inner": INNER, "left": f"{INNER} union all ({ALONE})", "asof": ASOF}
+    return merged(asked(queries[how].format(ever=EVER, on=on), l=left, r=right).fetchall())
 
 
 def merged(found: Any) -> Counter[Any]:

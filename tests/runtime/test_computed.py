@@ -6,7 +6,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.plans import ColumnExpression
 
 SQL = """
@@ -59,9 +59,7 @@ def answers(data: Any, library: Any = pc) -> list[tuple[Any, ...]]:
 
 
 def expected(table: pa.Table) -> list[tuple[Any, ...]]:
-    connection = duckdb.connect()
-    connection.register("events", table)
-    return connection.sql(SQL).fetchall()
+    return asked(SQL, events=table).fetchall()
 
 
 def test_on_arrow_data() -> None:

@@ -15,6 +15,8 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
+
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -190,6 +192,4 @@ def test_pieces_of_files_in_folders(tmp_path: Path, limit: Callable[..., None]) 
     rows = [(row["window"]["start"], row["k"], row["n"], row["s"]) for row in found.to_pylist()]
     query = """SELECT t // 10 * 10 AS start, k, count(*), sum(x) FROM events
                WHERE k > 0 AND x > 2 AND t IS NOT NULL GROUP BY ALL ORDER BY k, start"""
-    connection = duckdb.connect()
-    connection.register("events", table)
-    assert rows == connection.execute(query).fetchall()
+    assert rows == asked(query, events=table).fetchall()

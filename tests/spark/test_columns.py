@@ -5,13 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-import os
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +24,6 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.inner import inner, place_of
-from ..support.programs import WITH_SUPPORT
 from ..support.spark_parts import explained
 from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 
@@ -520,42 +515,3 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
             assert [row["x"] for row in found] == [200_000 * 200_000 + 199_999 * 100_000]
     finally:
         spark.conf.set("spark.sql.ansi.enabled", before or "")
-
-
-CONNECT = (
-    WITH_SUPPORT
-    + """
-import warnings
-
-warnings.simplefilter("ignore")
-import framefold as ff
-from tests.support.sessions import ensure_java
-from pyspark.sql import SparkSession
-
-ensure_java()
-spark = SparkSession.builder.remote("local[2]").getOrCreate()
-df = spark.range(0, 2_000, 1, 3).selectExpr(
-    "timestamp_micros(id * 17000000) as t", "id % 3 as k",
-    "case id % 50 when 0 then double('nan') when 1 then 1e300 else round(id / 7, 2) end as x", "id - 700 as i",
-)
-outputs = {"x": ff.Sum("x"), "m": ff.Average("x"), "i": ff.Sum("i"), "low": ff.Min("i"), "n": ff.Count()}
-query = ff.events(df, time="t", by="k").window(ff.sliding("1 hour", every="10 minutes"))
-expected = repr(query.options(accumulate="python", combine="driver").aggregate(**outputs).toArrow().to_pylist())
-for choices in ({"combine": "driver"}, {"combine": "executors"}, {}, {"max_driver_partials": 5}):
-    found = query.options(accumulate="spark", **choices).aggregate(**outputs)
-    assert repr(found.toArrow().to_pylist()) == expected, choices
-spark.stop()
-print("connected")
-"""
-)
-
-
-@pytest.mark.slow
-def test_the_same_through_connect(tmp_path: Path) -> None:
-    pytest.importorskip("grpc")
-    (tmp_path / "program.py").write_text(CONNECT)
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
-    )
-    assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr

@@ -27,6 +27,7 @@ SETS = {
     "SQL": ("a`b", "it's", "x; drop table t --", 'say "y"', "count(*)"),
     "ours": ("#rank", "frame", "#first", "c0", "ticks"),
     "ours, too": ("#until", "#block", "arrival", "#rank", "k0"),
+    "columns of partials": ("part", "s0", "frame", "n.count", "tick `s"),
     "columns of windows": ("rows", "last", "first", "rank", "until"),
     "dots and braces": ("a.b", "{0}", "{ticks}", "%s", "*"),
 }

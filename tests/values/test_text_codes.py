@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -12,6 +11,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.plans import coded_columns, with_text_codes
 from ..support.sources import LocalEngine
 
@@ -51,11 +51,8 @@ def test_results_are_those_of_text(type: pa.DataType) -> None:
         f"coalesce({sql}, {'[]' if 'list' in sql else 'null'}) as {name}"
         for sql, name in zip(CASES, names, strict=True)
     )
-    connection = duckdb.connect()
-    connection.register("data", data)
-    theirs = connection.sql(
-        f"select k, t // 40 * 40 as start, {columns} from data group by all order by k, start"
-    ).to_arrow_table()
+    query = f"select k, t // 40 * 40 as start, {columns} from data group by all order by k, start"
+    theirs = asked(query, data=data).to_arrow_table()
     assert ours["k"].to_pylist() == theirs["k"].to_pylist()
     for sql, name in zip(CASES, names, strict=True):
         assert ours[name].to_pylist() == theirs[name].to_pylist(), sql

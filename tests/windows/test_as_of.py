@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.inner import answers
-from tests.support.loops import WAYS, by, needs_loops
+
+from ..support.inner import answers
+from ..support.loops import WAYS, by, needs_loops
 
 OUTPUTS: dict[str, tuple[Any, Any]] = {
     "last": (ff.Last("x"), lambda rows: rows[-1] if rows else None),
@@ -56,6 +58,20 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return answers(monkeypatch, "results as of labels")
 
 
+@cache
+def in_windows(nulls: float, closed: str, ascend: bool, keys: tuple[str, ...]) -> dict[int, list[list[int]]]:
+    """By size, the values of each label's window, by definition."""
+    found: dict[int, list[list[int]]] = {3: [], 40: []}
+    rows = [row for row in events(300, nulls).to_pylist() if row["x"] is not None]
+    for label in labels(200, -90, 90, ascend=ascend).to_pylist():
+        own = [row for row in rows if all(row[key] == label[key] for key in keys)]
+        for size, values in found.items():
+            begin, end = label["at"] - size, label["at"]
+            first, last = begin + (closed in ("right", "neither")), end - (closed in ("left", "neither"))
+            values.append([row["x"] for row in own if first <= row["t"] <= last])
+    return found
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ascend", [True, False])
 @pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
@@ -71,19 +87,8 @@ def test_as_defined(nulls: float, closed: Any, ascend: bool, way: str, looked_up
                 found = asked.with_columns(r=operation)
             assert looked_up == [True] * (way == "loops")
             assert found.select(wanted.column_names).equals(wanted)
-            rows = table.to_pylist()
-            for label in found.to_pylist():
-                for size in (3, 40):
-                    own = [row for row in rows if all(row[key] == label[key] for key in keys)]
-                    begin, end = label["at"] - size, label["at"]
-                    values = [
-                        row["x"]
-                        for row in own
-                        if row["x"] is not None
-                        and (begin < row["t"] < end or (row["t"] == begin and closed in ("left", "both"))
-                             or (row["t"] == end and closed in ("right", "both")))
-                    ]  # fmt: skip
-                    assert label[f"r_{size}"] == result(values), (name, keys, label)
+            for size, values in in_windows(nulls, closed, ascend, tuple(keys)).items():
+                assert found[f"r_{size}"].to_pylist() == list(map(result, values)), (name, keys, size)
 
 
 @needs_loops

@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.inner import answers
-from tests.support.loops import WAYS, by, needs_loops
+
+from ..oracles.exact import about_mean
+from ..support.inner import answers
+from ..support.loops import WAYS, by, needs_loops
 
 SO_FAR = ff.landmark()
 PLACES: dict[str, tuple[Any, Callable[[int], range | None]]] = {
@@ -70,15 +72,9 @@ AROUND: dict[str, tuple[Any, Callable[[int], bool]]] = {
 def deviation(values: list[Any]) -> float | None:
     if len(some := known(values)) < 2:
         return None
-    exact = list(map(Fraction, some))
-    mean = sum(exact) / len(exact)
-    return float(
-        (Decimal.from_float(1.0) * fraction(sum((each - mean) ** 2 for each in exact) / (len(exact) - 1))).sqrt()
-    )
-
-
-def fraction(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
+    away, unit = about_mean(some)
+    variance = sum(each * each for each in away) * unit**2 / (len(some) - 1)
+    return float((Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt())
 
 
 OUTPUTS: dict[str, tuple[Any, str, Callable[[list[Any]], Any]]] = {
@@ -106,6 +102,7 @@ OUTPUTS: dict[str, tuple[Any, str, Callable[[list[Any]], Any]]] = {
 }
 
 
+@cache
 def events(seed: int, rows: int = 300, nulls: float = 0.3) -> pa.Table:
     """Events in the order of time, several at a time; floats of many magnitudes, and in ``g`` NaN and zeros."""
     rng = np.random.default_rng(seed)
@@ -155,32 +152,33 @@ def alike(found: Any, wanted: Any) -> bool:
     return found == wanted or (found != found and wanted != wanted)
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("nulls", [0.0, 0.3])
 @pytest.mark.parametrize("place", PLACES)
-def test_as_defined(place: str, nulls: float, way: str) -> None:
+def test_as_defined(place: str, nulls: float) -> None:
+    """Each output alone, as one that slides has the others slide; with compiled loops and without."""
     windows, rows_of = PLACES[place]
     for seed, keys in enumerate([["k"], ["k", "n"], []]):
         table = events(seed, nulls=nulls)
-        with by(way):
-            for name, (operation, column, result) in OUTPUTS.items():  # alone, as one that slides has the others slide
-                found = ff.events(table, time="t", by=keys).window(windows).with_columns(r=operation)
-                wanted = by_definition(table, keys, rows_of, column, result)
-                pairs = zip(found["r"].to_pylist(), wanted, strict=True)
-                assert all(alike(*pair) for pair in pairs), (name, keys)
+        for name, (operation, column, result) in OUTPUTS.items():
+            wanted = by_definition(table, keys, rows_of, column, result)
+            for way in WAYS:
+                with by(way):
+                    found = ff.events(table, time="t", by=keys).window(windows).with_columns(r=operation)
+                assert all(map(alike, found["r"].to_pylist(), wanted)), (name, keys, way)
                 assert found.select(["t", "k", "f", "s"]).equals(table.select(["t", "k", "f", "s"]))
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("nulls", [0.0, 0.3])
 @pytest.mark.parametrize("around", AROUND)
-def test_windows_of_time_as_defined(around: str, nulls: float, way: str) -> None:
+def test_windows_of_time_as_defined(around: str, nulls: float) -> None:
     windows, within = AROUND[around]
     table = events(len(around), nulls=nulls)
-    with by(way):
-        for name, (operation, column, result) in OUTPUTS.items():
-            found = ask(table, windows, r=operation)["r"].to_pylist()
-            assert all(map(alike, found, by_time(table, within, column, result))), name
+    for name, (operation, column, result) in OUTPUTS.items():
+        wanted = by_time(table, within, column, result)
+        for way in WAYS:
+            with by(way):
+                found = ask(table, windows, r=operation)["r"].to_pylist()
+            assert all(map(alike, found, wanted)), (name, way)
 
 
 @pytest.mark.parametrize("way", WAYS)

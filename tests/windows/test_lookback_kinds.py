@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +17,7 @@ from dateutil.relativedelta import relativedelta
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..oracles.lookbacks import BOUNDS, by_duckdb
 from ..support.limits import limits
 
@@ -102,21 +102,12 @@ def test_months_of_a_zone_as_dateutil(said: bool) -> None:
 def steps(events: pa.Table, every: str, longest: str, closed: str) -> pa.Table:
     """The keys and steps for which the longest window has an event, in order, by DuckDB."""
     lower, upper = BOUNDS[closed]
-    connection = duckdb.connect()
-    connection.register("events", events)
-    return connection.sql(f"""
+    query = f"""
         with times as (select unnest(generate_series(timestamp '2023-12-29', timestamp '2030-01-01',
             interval '{every}')) as until)
         select distinct k, until from times join events on t {lower} until - interval '{longest}' and t {upper} until
-        order by k nulls first, until""").to_arrow_table()
-
-
-def with_tables(**tables: pa.Table) -> duckdb.DuckDBPyConnection:
-    """A connection that knows some tables."""
-    connection = duckdb.connect()
-    for name, table in tables.items():
-        connection.register(name, table)
-    return connection
+        order by k nulls first, until"""
+    return asked(query, events=events).to_arrow_table()
 
 
 @pytest.mark.parametrize("closed", list(BOUNDS))
@@ -141,8 +132,8 @@ def test_steps_as_duckdb(every: str, sizes: dict[str, str], closed: Any) -> None
         longest = list(sizes.values())[-1 if "1q" in sizes else 0] if "7d" not in sizes else "7 days"
         rows = steps(events, every, longest, closed)
         if "30d" in sizes:  # which may be longer, or not
-            both = with_tables(one=rows, other=steps(events, every, "30 days", closed))
-            rows = both.sql("from one union from other order by k nulls first, until").to_arrow_table()
+            both = {"one": rows, "other": steps(events, every, "30 days", closed)}
+            rows = asked("from one union from other order by k nulls first, until", **both).to_arrow_table()
         assert found.select(["k", "at"]).to_pydict() == {"k": rows["k"].to_pylist(), "at": rows["until"].to_pylist()}
         wanted = by_duckdb(events, rows, closed, sizes, OUTPUTS)
         assert {name: found[name].to_pylist() for name in found.column_names[2:]} == wanted

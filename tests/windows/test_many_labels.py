@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.inner import inner, place_of
-from tests.support.limits import limits
-from tests.support.loops import WAYS, by
+
+from ..oracles.duck import asked as asked_duckdb
+from ..support.inner import inner, place_of
+from ..support.limits import limits
+from ..support.loops import WAYS, by
 
 KEYS = [None, *(f"key {number}" for number in range(9))]
 
@@ -32,14 +33,10 @@ def events(rows: int, first: int, seed: int) -> pa.Table:
     )
 
 
-def of_window(table: pa.Table, keys: Sequence[str], label: dict[str, Any], size: int) -> list[float]:
-    """The values of the window ``[at - size, at)`` of a label's key, by time and then as they came."""
-    rows = [
-        row
-        for row in table.to_pylist()
-        if all(row[key] == label[key] for key in keys) and label["at"] - size <= row["t"] < label["at"]
-    ]
-    return [row["x"] for row in sorted(rows, key=lambda row: row["t"]) if row["x"] is not None]
+def of_window(rows: list[dict[str, Any]], keys: Sequence[str], label: dict[str, Any], size: int) -> list[float]:
+    """The values of the window ``[at - size, at)`` of a label's key, in the order of rows."""
+    own = [row for row in rows if label["at"] - size <= row["t"] < label["at"] and row["x"] is not None]
+    return [row["x"] for row in own if all(row[key] == label[key] for key in keys)]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -54,9 +51,10 @@ def test_each_label_has_its_windows(keys: list[str], order: str, way: str) -> No
         asked = ff.events(table, time="t", by=keys).window(ff.lookback(20, 100, at=labels))
         found = asked.with_columns(n=ff.Count("x"), s=ff.Sum("x"), last=ff.Last("x"), most=ff.Max("x"))
     assert found.select(labels.column_names).equals(labels)
+    rows = sorted(table.to_pylist(), key=lambda row: row["t"])  # of one time as they came
     for row in found.to_pylist():
         for size in (20, 100):
-            values = of_window(table, keys, row, size)
+            values = of_window(rows, keys, row, size)
             assert row[f"n_{size}"] == len(values)
             assert row[f"s_{size}"] == (sum(values) if values else None)
             assert row[f"last_{size}"] == (values[-1] if values else None)
@@ -90,12 +88,11 @@ def test_windows_of_all_sizes_slide_as_one_set_of_ranges(block_rows: int, closed
         }.items()
         for size in sizes
     )  # fmt: skip
-    connection = duckdb.connect()
-    connection.register("e", table)
-    connection.register("l", labels.append_column("row", pa.array(range(len(labels)))))
-    expected = connection.sql(
+    expected = asked_duckdb(
         f"select {columns} from l left join e on l.k is not distinct from e.k and t {ends} l.at "
-        "group by row order by row"
+        "group by row order by row",
+        e=table,
+        l=labels.append_column("row", pa.array(range(len(labels)))),
     ).to_arrow_table()
     for name in expected.column_names:
         assert found[name].to_pylist() == expected[name].to_pylist(), name

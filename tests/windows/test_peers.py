@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+
+from ..oracles.duck import asked
 
 EVENTS = 3_000
 START = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
@@ -76,10 +77,7 @@ def assert_same(got: list[tuple[Any, ...]], want: list[tuple[Any, ...]]) -> None
 
 
 def duck(sql: str, **tables: Any) -> list[tuple[Any, ...]]:
-    connection = duckdb.connect()
-    for name, table in tables.items():
-        connection.register(name, table)
-    return connection.sql(sql).fetchall()
+    return asked(sql, **tables).fetchall()
 
 
 def framed(events: pa.Table, frame: str, where: str = "true") -> list[tuple[Any, ...]]:
