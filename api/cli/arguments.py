@@ -59,9 +59,18 @@ MASTER = re.compile(
 )
 """The master URLs of Spark, and the addresses of Connect; for others its JVM prints a traceback."""
 
-READERS: dict[str, Callable[[str], Any]] = {"Sequence": values, "bool": truth, "Duration": number}
-READERS |= dict.fromkeys(("int", "float"), value) | dict.fromkeys(("str", "ColumnLike", "Literal", "Output"), str)
-READERS |= {"object": value}
+READERS: dict[str, Callable[[str], Any]] = {
+    "Sequence": values,
+    "bool": truth,
+    "Duration": number,
+    "int": value,
+    "float": value,
+    "str": str,
+    "ColumnLike": str,
+    "Literal": str,
+    "Output": str,
+    "object": value,
+}
 """The parsers of options, by a word in the type of the operation's parameter."""
 
 

@@ -30,8 +30,15 @@ if TYPE_CHECKING:
 STANDARD = "-"
 """Standard input as events, standard output as a result."""
 
-EXTENSIONS = {".parquet": "parquet", ".csv": "csv"}
-EXTENSIONS |= dict.fromkeys((".json", ".jsonl", ".ndjson"), "json") | dict.fromkeys((".arrow", ".feather"), "arrow")
+EXTENSIONS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
 """The formats by the extension of a file; ``.gz`` may follow those of text."""
 
 TEXT = ("csv", "json")

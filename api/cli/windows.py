@@ -15,10 +15,17 @@ from .arguments import READERS, number, read_options, reader_of, split_options, 
 KINDS: dict[str, Callable[..., Spec]] = {
     each.__name__: each
     for each in (
-        of.sliding, of.tumbling, of.cumulating, of.landmark, of.session,
-        of.last_rows, of.around, of.policy, of.snapshot,
+        of.sliding,
+        of.tumbling,
+        of.cumulating,
+        of.landmark,
+        of.session,
+        of.last_rows,
+        of.around,
+        of.policy,
+        of.snapshot,
     )
-}  # fmt: skip
+}
 """The kinds of windows, by the names that they have in Python."""
 
 FIRST = {"sliding": "size", "tumbling": "size", "cumulating": "size", "session": "gap", "last_rows": "n"}
