@@ -189,8 +189,7 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     facts
         Of the ranges: none is empty.
     """
-    rounded: bool = getattr(operation.operation, "rounds", False)
-    slid = {key: empty_like(column, len(facts.low), rounded) for key, column in states.items()}
+    slid = {key: empty_like(column, len(facts.low), rounds(operation)) for key, column in states.items()}
     for key in (same := [key for key, column in states.items() if all_true(column)]):
         cast(Any, slid[key])[:] = True
     states = {key: column for key, column in states.items() if key not in same}
@@ -208,6 +207,11 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
     return take(slid, back), np.sort(order[places])
+
+
+def rounds(operation: BoundAggregate) -> bool:
+    """Whether sums of floats are rounded to one, as they are results."""
+    return bool(getattr(operation.operation, "rounds", False))
 
 
 def all_true(column: Column) -> bool:
