@@ -38,7 +38,7 @@ HELPERS = {
     # the engine of this process, which calls one stage after the other; results of types that Arrow does not have
     "runtime/local.py", "runtime/progress.py", "runtime/results/extensions.py",
     # parts of a file of the list that have no more to say
-    "runtime/sources/", "runtime/results/window_blocks.py",
+    "runtime/sources/", "runtime/results/blocks.py",
     "runtime/sliding/range_facts.py", "runtime/sliding/workspace.py", "runtime/sliding/tiles.py",
     "runtime/streams/key_life.py",
 }  # fmt: skip
