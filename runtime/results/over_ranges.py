@@ -112,13 +112,10 @@ def blocks_of(operation: BoundAggregate, states: State, ranges: RangeFacts) -> I
     size = last - first if offsets is None else int(offsets[last] - offsets[first])
     room = room_taken(operation, states, low, high)
     joins = room is None or room[-1] <= large.ARRAY_BYTES
-    if not ranges.ascending or (joins and size <= BLOCK_VALUES and len(low) <= BLOCK_WINDOWS):
-        yield ranges
-        return
     begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
     widest = int((end - begin).max())
     values, windows = max(BLOCK_VALUES, BLOCK_WIDTHS * widest), max(BLOCK_WINDOWS, widest)
-    if joins and size <= values and len(low) <= windows:
+    if not ranges.ascending or (joins and size <= values and len(low) <= windows):
         yield ranges
         return
     start = 0

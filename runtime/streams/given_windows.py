@@ -78,5 +78,4 @@ class ChangedWithin(ClosingWithin):
         """The rows of the partials that have changed."""
         assert self.changed is not None
         mine = [key.take(view.key) for key in view.keys]
-        pairs = [list(both) for both in zip(mine, self.changed.keys, strict=True)]
-        return matched(pairs, view.frames, self.changed.frames)
+        return matched(zip(mine, self.changed.keys, strict=True), view.frames, self.changed.frames)

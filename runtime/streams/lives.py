@@ -10,12 +10,11 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import one_array
 from ..columns.key_codes import key_codes
-from ..columns.plain import normalised, plain
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..partials.partials import Partials
 from ..plan.plan import Plan, with_key
-from .held_events import of_their_keys, ticks_of
+from .held_events import keys_of, of_their_keys, ticks_of
 from .key_life import last_ticks, over
 
 LIFE = "#life"
@@ -84,9 +83,7 @@ def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) ->
 
 def firsts(plan: Plan, events: pa.Table) -> Bools:
     """Mask of the first event of each key, of events sorted by key."""
-    columns = [normalised(plain(events.column(name), plan.input_schema.field(name).type)) for name in plan.by]
-    codes, _ = key_codes(columns, len(events), ordered=False)
-    return differs(codes)
+    return differs(key_codes(keys_of(plan, events), len(events), ordered=False)[0])
 
 
 def ranks_of(plan: Plan, events: pa.Table) -> Ints:
