@@ -68,11 +68,16 @@ def is_answered(bound: BoundAggregate, reach: RowsBack | None) -> bool:
         return False
     if picks(bound) is not None or (reach is not None and reach.first == reach.last):
         return True
-    if reach is not None and reach.first is None:
-        return bound.has_kernels and all(can_fold(bound.ufuncs[key], kind) for key, kind in bound.fields.items())
-    if bound.answers_ranges:  # about one centre a key, which those of times far apart may be far from
+    so_far, kinds = reach is not None and reach.first is None, bound.fields
+    if bound.answers_ranges and not so_far:  # about one centre a key, which those of times far apart may be far from
         return reach is not None and bound.operation.centred is not None
-    return is_summed(bound)
+    # A running sum of floats is one thread's, and whole keys are slid by all.
+    if not so_far and sum(isinstance(kind, CompensatedField) for kind in kinds.values()) > 1:
+        return False
+    joins = bound.ufuncs
+    return bound.has_kernels and all(
+        (so_far or joins[key] is np.add) and can_fold(joins[key], kind) for key, kind in kinds.items()
+    )
 
 
 def picks(bound: BoundAggregate) -> str | None:
@@ -83,17 +88,6 @@ def picks(bound: BoundAggregate) -> str | None:
 def keeps_items(bound: BoundAggregate) -> bool:
     """Whether states have items or objects, of whose results an array may not have room for those of all rows."""
     return any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values())
-
-
-def is_summed(bound: BoundAggregate) -> bool:
-    """Whether states are sums, so that those of windows are differences of running ones.
-
-    With floats in one field at most: a running sum is one thread's, and whole keys are slid by all.
-    """
-    kinds = bound.fields.items()
-    if sum(isinstance(kind, CompensatedField) for _, kind in kinds) > 1:
-        return False
-    return bound.has_kernels and all(bound.ufuncs[key] is np.add and can_fold(np.add, kind) for key, kind in kinds)
 
 
 def can_fold(function: Any, kind: Any) -> bool:

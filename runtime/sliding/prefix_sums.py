@@ -42,14 +42,12 @@ MIN_EXPONENT = -1074
 def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDArray[np.integer]) -> None:
     """The sums of a tile's windows over integers (rows,), modulo their range, into ``out`` (windows,)."""
     dtype = values.dtype
-    if (values[:64] == values[0]).all() and (are_ones(values) or (values == values[0]).all()):
+    if values[0] == 1 and are_ones(values):
         if tile.step:
-            out.fill((values[:1] * np.array(tile.widest).astype(dtype))[0])
-            return
-        low, high = tile.ranges()
-        np.subtract(high, low, out=out, casting="unsafe")
-        if values[0] != 1:
-            np.multiply(values[:1], out, out=out)
+            out[:] = np.array(tile.widest).astype(dtype)
+        else:
+            low, high = tile.ranges()
+            np.subtract(high, low, out=out, casting="unsafe")
         return
     if tile.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
@@ -134,13 +132,6 @@ def _by_planes(
     A bound of what is left of a value, 0 for nothing; None, with unspecified sums, where the rest of a high and of a
     low float are no float together.
     """
-    if tile.widest == 1:
-        copy_rows(values.high, tile.low, out.high)
-        if largest_low:
-            copy_rows(values.low, tile.low, out.low)
-        else:
-            out.low[:] = 0.0
-        return 0.0
     sums: list[Floats] = []
     targets = [work.column("first", tile.length), out.low]
     left = 0.0

@@ -137,7 +137,10 @@ def slide(
         return replace(slid, doubtful, slide(operation, states, begin, end, "two-stacks"))
     if not facts.ascending:
         return in_order(operation, states, low, high, way)
-    if (runs := long_runs(operation, facts, way)) is not None:
+    # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
+    least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
+    runs = None if way == "deduct" else side_by_side(operation, low, high, facts.first, least)
+    if runs is not None:
         return by_runs(operation, states, low, high, runs)
     return by_calls(operation, states, low, high, way)
 
@@ -150,17 +153,6 @@ def in_order(operation: BoundAggregate, states: State, low: Ints, high: Ints, wa
     back = np.empty(len(order), np.intp)
     back[order] = np.arange(len(order))
     return take(slide(operation, states, low[order], high[order], way), back)
-
-
-def long_runs(operation: BoundAggregate, facts: RangeFacts, way: Way) -> SideBySide | None:
-    """The runs that are long enough to slide side by side, if any.
-
-    Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
-    """
-    if way == "deduct":
-        return None
-    least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
-    return side_by_side(operation, facts.low, facts.high, facts.first, least)
 
 
 def by_calls(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way) -> State:
