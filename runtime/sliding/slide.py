@@ -26,7 +26,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
-from ...aggregators.states.rows import join, replace, take
+from ...aggregators.states.rows import join, replace, replace_in_place, take
 from ..plan.plan import Plan
 from ..tuning import MANY_RANGES, MIN_WINDOWS
 from .deduct import by_deduct, too_long
@@ -239,8 +239,7 @@ def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, run
     """Slide long regular runs as a matrix of segments, and the remaining windows by two-stacks."""
     slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
-    if len(runs.others):
-        others = slide(operation, states, low[runs.others], high[runs.others], "two-stacks")
-        for key, column in slid.items():
-            cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
-    return slid
+    if not len(runs.others):
+        return slid
+    others = slide(operation, states, low[runs.others], high[runs.others], "two-stacks")
+    return replace_in_place(slid, runs.others, others)
