@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +56,11 @@ def results_as_they_come(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table
     """
     kinds = plan.axis.windows
     farthest = max((reach.first or 0 if reach else 0 for reach in (each.rows_back for each in kinds)), default=0)
-    if not goes_row_by_row(plan):
+    given = inputs_in_order(plan, events, keyed, farthest + 3) if goes_row_by_row(plan) else None
+    if given is None:
         return None
-    return looked_up(plan, events, keyed, farthest + 3, lambda keys: ([looking(each, keys) for each in kinds], []))
+    inputs, keys = given
+    return looked_up(plan, inputs, [looking(each, keys) for each in kinds], [])
 
 
 def results_as_of(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None:
@@ -73,29 +75,18 @@ def results_as_of(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None
     keyed
         Of the events.
     """
-    kinds = plan.axis.windows
-
-    def of_labels(keys: Keys) -> tuple[list[Looking], list[Column]]:
-        first = np.full(keys.size, -1)
-        first[keys.codes[::-1]] = numbers(len(events))[::-1]  # where a code repeats, numpy keeps what is assigned last
-        wanted = codes_of_keys(events, plan.by, first, [key for _, key in kinds[0].anchor_keys]).astype(np.int32)
-        windows = [AsOf(keys, wanted, *each.anchor_ticks) for each in kinds if each.anchor_ticks is not None]
-        return [*windows], [pa.array(numbers(len(wanted)))]
-
-    return looked_up(plan, events, keyed, 1, of_labels)
+    if (given := inputs_in_order(plan, events, keyed, 1)) is None:
+        return None
+    (inputs, keys), kinds = given, plan.axis.windows
+    first = np.full(keys.size, -1)
+    first[keys.codes[::-1]] = numbers(len(events))[::-1]  # where a code repeats, numpy keeps what is assigned last
+    wanted = codes_of_keys(events, plan.by, first, [key for _, key in kinds[0].anchor_keys]).astype(np.int32)
+    windows = [AsOf(keys, wanted, *each.anchor_ticks) for each in kinds if each.anchor_ticks is not None]
+    return looked_up(plan, inputs, windows, [pa.array(numbers(len(wanted)))])
 
 
-def looked_up(
-    plan: Plan,
-    events: pa.Table,
-    keyed: Keyed,
-    kept: int,
-    windows_of: Callable[[Keys], tuple[Sequence[Looking], list[Column]]],
-) -> pa.Table | None:
-    """The results over some windows, after columns that come with these; None where there is none, or no order.
-
-    ``kept`` is how many numbers are kept for each key.
-    """
+def inputs_in_order(plan: Plan, events: pa.Table, keyed: Keyed, kept: int) -> tuple[dict[str, pa.Array], Keys] | None:
+    """The inputs of events, and their keys, of each of which so many numbers are ``kept``; None where in no order."""
     rows = len(events)
     if not rows or keyed.by_time is not None or keyed.size * kept > max(MAX_SPARSE, 4 * rows):
         return None
@@ -103,7 +94,13 @@ def looked_up(
     types = plan.input_schema
     inputs = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
     codes = np.concatenate(keyed.codes).astype(np.int32, copy=False)
-    windows, columns = windows_of(Keys(codes, keyed.size, plan.times.ticks(inputs[plan.time])))
+    return inputs, Keys(codes, keyed.size, plan.times.ticks(inputs[plan.time]))
+
+
+def looked_up(
+    plan: Plan, inputs: dict[str, pa.Array], windows: Sequence[Looking], beside: list[pa.Array]
+) -> pa.Table | None:
+    """The results over each kind of windows, beside columns that come first; None where these cannot be looked up."""
     found: dict[Taken, Column] = {}
     for name, bound in plan.outputs.items():
         for number in plan.over[name]:
@@ -111,8 +108,8 @@ def looked_up(
             if results is None:
                 return None
             found[Taken(name, number)] = results
-    columns += [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
-    return pa.Table.from_arrays(columns, schema=plan.result_schema)
+    cells = [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
+    return pa.Table.from_arrays([*beside, *cells], schema=plan.result_schema)
 
 
 def looking(windows: Windows, keys: Keys) -> Looking:

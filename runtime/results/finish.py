@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -32,7 +32,7 @@ from .beside import beside
 from .chunks import Chunk, chunks
 from .filled import filled
 from .layout import lay_out, spread
-from .over_ranges import Column, finished_in_runs, results_over
+from .over_ranges import Column, Finish, finished_in_runs, results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
@@ -140,7 +140,7 @@ def finished_over(
     states: State,
     windows: Windows,
     found: Found,
-    finish: Callable[[State], Column],
+    finish: Finish,
     facts: RangeFacts | None = None,
 ) -> Column:
     """The results of an output, or a window input, over one kind of windows; ``finish`` makes them of states."""
@@ -207,7 +207,7 @@ def with_samples(partials: Partials, name: str, number: int, found: Found, resul
     if not windows.min_samples:
         return results
     counts = plan.states[samples]
-    count = finished_over(counts, partials.states(samples), windows, found, counts.finish)
+    count = finished_over(counts, partials.states(samples), windows, found, counts.finish, None)
     few = count.to_numpy() < windows.min_samples
     return fitting(take(results, pa.array(np.arange(len(few)), mask=few)), results.type) if few.any() else results
 

@@ -27,12 +27,11 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 """A column of results, in several arrays where one has no room for them."""
 
 
-def results_over(
-    operation: BoundAggregate,
-    states: State,
-    ranges: RangeFacts,
-    finish: Callable[[State], Column] | None = None,
-) -> Column:
+Finish: TypeAlias = Callable[[State], Column]
+"""What makes results of states."""
+
+
+def results_over(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Finish | None = None) -> Column:
     """The results of window ranges; where an operation cannot answer them over its values, their states slide.
 
     Parameters
@@ -90,7 +89,7 @@ def finished_in_runs(bound: BoundAggregate, longest: Mapping[str, int], states: 
     return joined([bound.finish(take(states, run)) for run in runs(each)])
 
 
-def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Callable[[State], Column]) -> Column:
+def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Finish) -> Column:
     """The results of window ranges over values; where the operation cannot answer them, their states slide."""
     first, last = ranges.span
     if last - first < length(states):

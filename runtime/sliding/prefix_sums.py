@@ -26,8 +26,7 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from ..tuning import MAX_PLANES
-from .tiles import Tile
-from .workspace import Workspace, copy_rows
+from .tiles import Tile, Workspace, copy_rows
 
 MAX_LEFT_OUT = 2.0**-100
 """Windows are doubtful where a larger share of their sum may be left after the last plane."""

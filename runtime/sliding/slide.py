@@ -34,10 +34,9 @@ from .prefix_sums import float_sums, int_sums
 from .range_facts import RangeFacts, ascending
 from .range_tree import by_range_tree
 from .sparse_table import extremes
-from .tiles import Tile
+from .tiles import Tile, Workspace
 from .two_stacks import by_growing, by_two_stacks, growing_windows
 from .van_herk import SideBySide, by_stacks_side_by_side, has_columns, side_by_side
-from .workspace import Workspace
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 

@@ -19,7 +19,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
 from ..tuning import MAX_SEGMENTS, MAX_STATES, MIN_SEGMENTS_ALONE, MIN_SEGMENTS_OF_RUN, MIN_WINDOWS
-from .workspace import Workspace
+from .tiles import Workspace
 
 Columns = dict[str, NDArray[Any]]
 

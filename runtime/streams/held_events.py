@@ -14,7 +14,7 @@ from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from .store import Store
+from .pages import Store
 
 SERIES = 1 << 24
 """Pages of events of one time are numbered in a row, this many at the most."""

@@ -22,9 +22,8 @@ from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
 from .lives import in_lives, last_lives, of_first_lives, without_lives
-from .pages import FRAMES, NOWHERE, cut, distinct, owners
+from .pages import FRAMES, NOWHERE, Store, cut, distinct, owners
 from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
-from .store import Store
 
 
 @dataclass

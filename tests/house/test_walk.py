@@ -39,7 +39,7 @@ HELPERS = {
     "runtime/local.py", "runtime/progress.py", "runtime/results/extensions.py",
     # parts of a file of the list that have no more to say
     "runtime/sources/", "runtime/results/blocks.py",
-    "runtime/sliding/range_facts.py", "runtime/sliding/workspace.py", "runtime/sliding/tiles.py",
+    "runtime/sliding/range_facts.py", "runtime/sliding/tiles.py",
     "runtime/streams/key_life.py",
 }  # fmt: skip
 """Files and folders that are entered on the way as well, and that a reader can leave out."""
