@@ -38,9 +38,9 @@ from ..frames.windows import RowsBack
 from ..sliding.prefix_sums import three_adders
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import all_true, rounds
-from ..threads import at_once, parts_of
+from ..threads import at_once
 from ..tuning import CHUNK_WINDOWS, KEYS_ROWS
-from .beside import at_rows
+from .beside import results_at
 from .over_ranges import Column as Results
 from .over_ranges import results_over
 
@@ -466,10 +466,3 @@ def running_sums(values: Ints, keys: Keys) -> Ints:
     loops.sums_so_far(np.ascontiguousarray(values), keys.codes, np.zeros(keys.size, np.int64), found[:-1])
     found[-1] = 0
     return found
-
-
-def results_at(column: Results, rows: Ints) -> Results:
-    """The values of a column at some rows, null at -1; by several threads where they are many."""
-    if are_numbers(rows):
-        return column
-    return joined(at_once(lambda some: at_rows(column, rows[some]), parts_of(len(rows))))
