@@ -19,9 +19,8 @@ from ..results.chunks import views_of
 from ..results.finish import results
 from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
-from .key_life import first_forgotten, forgotten, living_on
+from .key_life import first_forgotten, forgotten, in_lives, last_lives, living_on, of_first_lives, without_lives
 from .late_events import among
-from .lives import in_lives, last_lives, of_first_lives, without_lives
 from .pages import FRAMES, NOWHERE, Store, cut, distinct, owners
 from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
 
