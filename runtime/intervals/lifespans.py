@@ -15,6 +15,7 @@ from ..frames.live_frames import LiveFrames, changed
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
 from ..frames.windows import Windows
+from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import slide
 from .coverage import cover, over_frames
 
@@ -74,4 +75,4 @@ def states_of_lifespans(bound: BoundAggregate, states: State, spans: Lifespans, 
         clipped = operation.over_ticks(levels, alive.ticks)
     else:
         clipped = over_frames(operation, states, alive.first, alive.last, alive.ticks)
-    return slide(operation.clipped, clipped, spans.ranges.low, spans.ranges.high)
+    return slide(operation.clipped, clipped, RangeFacts(spans.ranges.low, spans.ranges.high))

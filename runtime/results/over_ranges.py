@@ -39,7 +39,7 @@ def results_over(operation: BoundAggregate, states: State, ranges: RangeFacts, f
     operation
         What is computed.
     states, ranges
-        As for :func:`~framefold.runtime.sliding.slide.slide`; there may be no range.
+        As for :func:`~framefold.runtime.sliding.slide.slide`.
     finish
         What makes results of states; the operation where None. Where it cannot answer these ranges, their states slide.
 
@@ -60,7 +60,7 @@ def results_over(operation: BoundAggregate, states: State, ranges: RangeFacts, f
         return one_array(found) if several else found
     if len(ranges.low) and ranges.of_one_row and 2 * len(ranges.low) > length(states):
         return take_results(finish(states), pa.array(ranges.low))
-    return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
+    return finish(slide(operation, states, ranges, way))
 
 
 def finished_in_runs(bound: BoundAggregate, longest: Mapping[str, int], states: State) -> Column:
@@ -96,7 +96,7 @@ def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finis
         states, ranges = take(states, slice(first, last)), RangeFacts(ranges.low - first, ranges.high - first)
     found = operation.finish_ranges(states, Slid(ranges))
     if found is None:
-        found = slide(operation, states, ranges.low, ranges.high, None, ranges)
+        found = slide(operation, states, ranges)
     return finish(found) if isinstance(found, Mapping) else found
 
 

@@ -74,14 +74,7 @@ def way_of_states(operation: BoundAggregate) -> Way:
     return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
 
 
-def slide(
-    operation: BoundAggregate,
-    states: State,
-    low: Ints,
-    high: Ints,
-    way: Way | None = None,
-    facts: RangeFacts | None = None,
-) -> State:
+def slide(operation: BoundAggregate, states: State, ranges: RangeFacts, way: Way | None = None) -> State:
     """The states of window ranges.
 
     Parameters
@@ -90,13 +83,11 @@ def slide(
         What combines and deducts.
     states
         Partials, one state a row, sorted by key and frame.
-    low, high
-        The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
+    ranges
+        The half-open ranges of rows, in any order; there may be none. The state of an empty range is the identity.
     way
         How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree,
         unless by kernels, for which they need no order.
-    facts
-        Of these ranges, where several outputs share them.
 
     Returns
     -------
@@ -110,35 +101,35 @@ def slide(
     >>> import pyarrow as pa
     >>> most = BoundAggregate("most", ff.Max("x"), [pa.int64()])
     >>> states = {"value": np.array([3, 1, 4, 1, 5]), "seen": np.ones(5, bool)}
-    >>> slide(most, states, np.array([0, 1, 2]), np.array([2, 4, 5]))["value"].tolist()
+    >>> slide(most, states, RangeFacts(np.array([0, 1, 2]), np.array([2, 4, 5])))["value"].tolist()
     [3, 4, 5]
-    >>> slide(most, states, np.array([1, 0, 3]), np.array([2, 5, 4]))["value"].tolist()
+    >>> slide(most, states, RangeFacts(np.array([1, 0, 3]), np.array([2, 5, 4])))["value"].tolist()
     [1, 5, 1]
     """
+    low, high = ranges.low, ranges.high
     if not len(low):
         return take(states, slice(0, 0))
     way = way_of_states(operation) if way in (None, "values") else way
-    facts = RangeFacts(low, high) if facts is None else facts
-    if not facts.none_empty:
-        filled, some = facts.filled
-        return operation.scatter(len(low), filled, slide(operation, states, some.low, some.high, way, some))
-    if facts.of_one_row:
+    if not ranges.none_empty:
+        filled, some = ranges.filled
+        return operation.scatter(len(low), filled, slide(operation, states, some, way))
+    if ranges.of_one_row:
         return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if way == "kernels":
-        slid, doubtful = by_kernels(operation, states, facts)
+        slid, doubtful = by_kernels(operation, states, ranges)
         if not len(doubtful):
             return slid
         begin, end = low[doubtful], high[doubtful]
-        if facts.ascending:
+        if ranges.ascending:
             return replace(slid, doubtful, by_two_stacks(operation, states, begin, end))
-        return replace(slid, doubtful, slide(operation, states, begin, end, "two-stacks"))
-    if not facts.ascending:
+        return replace(slid, doubtful, slide(operation, states, RangeFacts(begin, end), "two-stacks"))
+    if not ranges.ascending:
         return in_order(operation, states, low, high, way)
     # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
     least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
-    runs = None if way == "deduct" else side_by_side(operation, low, high, facts.first, least)
+    runs = None if way == "deduct" else side_by_side(operation, low, high, ranges.first, least)
     if runs is not None:
         return by_runs(operation, states, low, high, runs)
     return by_calls(operation, states, low, high, way)
@@ -151,7 +142,7 @@ def in_order(operation: BoundAggregate, states: State, low: Ints, high: Ints, wa
         return by_range_tree(operation, states, low, high)
     back = np.empty(len(order), np.intp)
     back[order] = np.arange(len(order))
-    return take(slide(operation, states, low[order], high[order], way), back)
+    return take(slide(operation, states, RangeFacts(low[order], high[order]), way), back)
 
 
 def by_calls(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way) -> State:
@@ -240,5 +231,5 @@ def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, run
     by_stacks_side_by_side(operation, states, runs, slid)
     if not len(runs.others):
         return slid
-    others = slide(operation, states, low[runs.others], high[runs.others], "two-stacks")
+    others = slide(operation, states, RangeFacts(low[runs.others], high[runs.others]), "two-stacks")
     return replace_in_place(slid, runs.others, others)

@@ -19,10 +19,15 @@ from framefold.runtime.results.blocks import Blocked, in_window_blocks
 from framefold.runtime.results.chunks import chunks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.sliding import slide as sliding
 from framefold.runtime.sliding.range_facts import RangeFacts
-from framefold.runtime.sliding.slide import slide
 
 from .plans import BoundAggregate, Plan
+
+
+def slide(bound: BoundAggregate, states: Any, low: Any, high: Any, way: Any = None) -> Any:
+    """The states of window ranges."""
+    return sliding.slide(bound, states, RangeFacts(low, high), way)
 
 
 def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
