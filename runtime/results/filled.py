@@ -27,8 +27,8 @@ def filled(plan: Plan, results: Iterable[pa.Table]) -> Iterator[pa.Table]:
         held = table if held is None else pa.concat_tables([held, table])
         if not len(held):
             continue
-        held = with_values(plan, held)
         begin = key_begins(plan, held)
+        held = with_values(plan, held, begin)
         lines = [name for name, how in plan.filled.items() if how == "linear"]
         known = [int(known_before(held.column(name), begin)[-1]) for name in lines]
         kept = min([len(held) - 1, *(place for place in known if place >= 0)])
@@ -61,9 +61,8 @@ def known_after(column: pa.ChunkedArray, begin: Ints) -> Ints:
     return np.where(np.append(begin, -1)[found] == begin, found, -1)
 
 
-def with_values(plan: Plan, results: pa.Table) -> pa.Table:
-    """Results with the values that are known of filled outputs."""
-    begin = key_begins(plan, results)
+def with_values(plan: Plan, results: pa.Table, begin: Ints) -> pa.Table:
+    """Results with the values that are known of filled outputs; ``begin`` is the first row of the key of each."""
     for name, how in plan.filled.items():
         at, column = results.schema.get_field_index(name), results.column(name)
         if not column.null_count:

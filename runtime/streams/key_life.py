@@ -184,8 +184,3 @@ def last_lives(plan: Plan, merged: Partials) -> tuple[Partials, Ints]:
     rows = np.repeat(last, sizes)
     table = merged.table.remove_column(place).filter(pa.array(rows))
     return Partials(plan, table, np.cumsum(sizes[last]) - sizes[last]), merged.frames[~rows]
-
-
-def without_lives(plan: Plan, results: pa.Table) -> pa.Table:
-    """Results of lives as those of their keys."""
-    return results.remove_column(len(plan.by) - 1)
