@@ -289,6 +289,11 @@ class Between:
     last: Ints
 
     @cached_property
+    def end_at_each(self) -> bool:
+        """Whether there is a window for each row, of which this is the last one."""
+        return len(self.last) == len(self.keys.codes) and are_numbers(self.last)
+
+    @cached_property
     def counts(self) -> Ints:
         """How many rows each window has."""
         return self.differences(self.keys.ranks)
@@ -401,7 +406,7 @@ class Between:
 
     def differences(self, running: Ints) -> Ints:
         """The sums of windows by those of each key so far, and 0, which is for -1."""
-        upto = running[:-1] if are_numbers(self.last) else running[self.last]
+        upto = running[:-1] if self.end_at_each else running[self.last]
         return upto if self.before is None else upto - running[self.before]
 
     def float_sums(self, column: Compensated, rounded: bool) -> Compensated | None:
@@ -410,10 +415,9 @@ class Between:
         largest, largest_low = largest_of(column.high), 0.0 if lows is None else largest_of(lows)
         if column.special_values is not None or not (largest < HUGE and largest_low < HUGE):
             return None
-        keys, rows = self.keys, len(self.last)
+        keys, rows, last = self.keys, len(self.last), None if self.end_at_each else self.last
         sums, lost = np.empty(rows), None if rounded else np.empty(rows)
         adders = three_adders(largest, largest_low, self.widest)
-        last = None if rows == len(keys.codes) and are_numbers(self.last) else self.last
         high = np.ascontiguousarray(column.high)
         if not loops.plane_sums_so_far(high, lows, keys.codes, keys.size, self.before, last, adders, sums, lost):
             return None

@@ -56,7 +56,10 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return answers(monkeypatch, "results as of labels")
 
 
-@pytest.mark.parametrize("operation", [ff.Last("x"), ff.First("x"), ff.Last("x") - ff.First("x") + ff.Last("x")])
+@pytest.mark.parametrize(
+    "operation",
+    [ff.Last("x"), ff.First("x"), ff.Last("x") - ff.First("x") + ff.Last("x"), ff.Sum("x"), ff.Mean("x"), ff.Min("x")],
+)
 def test_labels_that_have_the_first_events_in_their_order(operation: Any) -> None:
     table = pa.table({"t": [0, 1, 2], "k": ["a", "a", "a"], "x": [5, 6, 7]})
     wanted = pa.table({"k": ["a", "a"], "at": [1, 2]})
