@@ -81,11 +81,11 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     ends = views[0].ends
     by_bytes = (ends - starts) / max(1, most * len(merged) // max(size, 1))
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
-    for at_most in (True, False):  # the former is known at once
-        weights = np.maximum((counts := windows_of_keys(plan, views, at_most)) / windows, by_bytes)
-        if weights.sum() <= 1:
-            yield Chunk(merged, views)
-            return
+    counts = windows_of_keys(plan, views)
+    weights = np.maximum(counts / windows, by_bytes)
+    if weights.sum() <= 1:
+        yield Chunk(merged, views)
+        return
     heavy = weights > 1
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy
@@ -162,11 +162,8 @@ def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tup
     return begin, np.maximum(counts, 0.0, out=counts)
 
 
-def windows_of_keys(plan: Plan, views: list[PartialsView], at_most: bool) -> Floats:
-    """About how many windows each key has; as many as partials where their kind does not say.
-
-    ``at_most``: as if none of those between its first and its last were left out.
-    """
+def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
+    """About how many windows each key has; as many as partials where their kind does not say."""
     starts, ends = views[0].starts, views[0].ends
     total = np.zeros(len(starts))
     for windows, view in zip(plan.axis.windows, views, strict=True):
@@ -174,8 +171,6 @@ def windows_of_keys(plan: Plan, views: list[PartialsView], at_most: bool) -> Flo
             total += view.given.counts
         elif view.ids is None:
             total += ends - starts
-        elif at_most:
-            total += view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
         else:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
     return total
@@ -190,4 +185,4 @@ def result_bytes(merged: Partials) -> float:
     keys, some = len(plan.by), 1 << 10
     row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[len(plan.result_keys) :]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
-    return float(windows_of_keys(plan, views_of(merged), False).sum() * (row + own))
+    return float(windows_of_keys(plan, views_of(merged)).sum() * (row + own))

@@ -37,7 +37,7 @@ from ..columns.sorting import stable_order
 from ..frames.windows import RowsBack
 from ..sliding.prefix_sums import three_adders
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import all_true, rounds
+from ..sliding.slide import rounds
 from ..threads import at_once
 from ..tuning import CHUNK_WINDOWS, KEYS_ROWS
 from .beside import results_at
@@ -396,7 +396,7 @@ class Between:
             if function is np.add:
                 return self.int_sums(cast(Ints, column))
             assert bound is not None
-            return column if all_true(column) else extremes_so_far(function, column, bound.identity[key], self.keys)
+            return extremes_so_far(function, column, bound.identity[key], self.keys)
 
         return dict(zip(states, at_once(made, list(states)), strict=True))
 
@@ -457,6 +457,8 @@ def results_of(bound: BoundAggregate, inputs: Sequence[pa.Array], windows: Looki
 def extremes_so_far(function: Any, column: Column, identity: Column, keys: Keys) -> NDArray[Any]:
     """The least or greatest values of the rows of each key so far."""
     values: NDArray[Any] = np.ascontiguousarray(column)
+    if values.dtype == bool and values.all():
+        return values
     found = np.empty_like(values)
     best = np.repeat(np.asarray(identity, values.dtype), keys.size)
     kind = np.int8 if values.dtype == bool else values.dtype

@@ -172,9 +172,6 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
         Of the ranges: none is empty.
     """
     slid = {key: empty_like(column, len(facts.low), rounds(operation)) for key, column in states.items()}
-    for key in (same := [key for key, column in states.items() if all_true(column)]):
-        cast(Any, slid[key])[:] = True
-    states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
     work, functions = Workspace(), operation.ufuncs
     for tile in facts.tiles:
@@ -194,11 +191,6 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
 def rounds(operation: BoundAggregate) -> bool:
     """Whether sums of floats are rounded to one, as they are results."""
     return bool(getattr(operation.operation, "rounds", False))
-
-
-def all_true(column: Column) -> bool:
-    """Whether a column is of booleans, all of them true: so are those of windows, none of which is empty."""
-    return isinstance(column, np.ndarray) and column.dtype == bool and bool(column.all())
 
 
 def empty_like(column: Column, length: int, rounded: bool = False) -> Column:

@@ -23,9 +23,6 @@ from .tiles import Workspace
 
 Columns = dict[str, NDArray[Any]]
 
-WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-"""The type of an element for the compiled loop, by its bytes."""
-
 
 class SideBySide(NamedTuple):
     """Segments of windows: their first windows, these windows' first rows, the width of all; the other windows."""
@@ -144,8 +141,8 @@ class StridedRows:
 
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Set ``target`` (columns, rows) to the transpose of ``source`` (rows, columns)."""
-    word = WORDS.get(source.itemsize)
-    if word is None or source.dtype.hasobject:
+    word = f"i{source.itemsize}"
+    if source.itemsize not in (1, 2, 4, 8) or source.dtype.hasobject:
         np.copyto(target, source.T)
         return
     if source.strides[1] != source.itemsize:
