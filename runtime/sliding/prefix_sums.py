@@ -89,8 +89,7 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
     if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
         return None
-    rounds = not out.low.flags.writeable
-    pair = Compensated(out.high, work.column("low", tile.length)) if rounds else out
+    pair = Compensated(out.high, work.column("low", tile.length)) if lost is None else out
     left = _by_planes(values, largest, largest_low, tile, work, pair)
     if left is None:
         left = _by_planes(values, largest, 0.0, tile, work, pair)
@@ -103,7 +102,7 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
         np.copyto(pair.high, total.high)
         np.copyto(pair.low, total.low)
     doubtful = np.asarray(left * tile.widest > MAX_LEFT_OUT * np.abs(pair.high)) if left else None
-    if rounds:
+    if lost is None:
         np.add(pair.high, pair.low, out=out.high)
     return doubtful
 
@@ -131,6 +130,13 @@ def _by_planes(
     A bound of what is left of a value, 0 for nothing; None, with unspecified sums, where the rest of a high and of a
     low float are no float together.
     """
+    if tile.widest == 1:
+        copy_rows(values.high, tile.low, out.high)
+        if largest_low:
+            copy_rows(values.low, tile.low, out.low)
+        else:
+            out.low[:] = 0.0
+        return 0.0
     sums: list[Floats] = []
     targets = [work.column("first", tile.length), out.low]
     left = 0.0
