@@ -41,12 +41,14 @@ MIN_EXPONENT = -1074
 def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDArray[np.integer]) -> None:
     """The sums of a tile's windows over integers (rows,), modulo their range, into ``out`` (windows,)."""
     dtype = values.dtype
-    if values[0] == 1 and are_ones(values):
+    if (values[:64] == values[0]).all() and (are_ones(values) or (values == values[0]).all()):
         if tile.step:
-            out[:] = np.array(tile.widest).astype(dtype)
-        else:
-            low, high = tile.ranges()
-            np.subtract(high, low, out=out, casting="unsafe")
+            out.fill((values[:1] * np.array(tile.widest).astype(dtype))[0])
+            return
+        low, high = tile.ranges()
+        np.subtract(high, low, out=out, casting="unsafe")
+        if values[0] != 1:
+            np.multiply(values[:1], out, out=out)
         return
     if tile.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
