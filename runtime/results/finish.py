@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states import large
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, longest_text, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
 from ..columns.malloc import raise_mmap_threshold
@@ -215,7 +214,7 @@ def with_samples(partials: Partials, name: str, number: int, found: Found, resul
 def longest_texts(partials: Partials, name: str) -> dict[str, int]:
     """The bytes of the longest text of each field of an output's states that may have any."""
     return {
-        key: max(large.longest_text(partials.table.column(column)) for column in columns)
+        key: max(longest_text(partials.table.column(column)) for column in columns)
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
