@@ -24,6 +24,7 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.states.fields import Compensated
 from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.columns.malloc import raise_mmap_threshold
+from framefold.runtime.sliding.range_facts import RangeFacts
 from framefold.runtime.sliding.slide import slide
 
 Ints = NDArray[np.int64]
@@ -64,6 +65,10 @@ class Shape(NamedTuple):
     low: Ints
     high: Ints
     width: int = 0
+
+    def slid(self, bound: BoundAggregate, states: Any) -> Any:
+        """The states of the ranges, of which nothing is known yet."""
+        return slide(bound, states, RangeFacts(self.low, self.high))
 
 
 def of_keys(keys: int, frames: int, width: int, every: int = 1) -> tuple[Ints, Ints]:
@@ -173,7 +178,7 @@ def cells(rows: int = 10_000_000, rounds: int = 5) -> dict[str, dict[str, str]]:
             each, windows[shape.name] = found.setdefault(shape.name, {}), len(shape.low)
             for name, bound, states in made:
                 taken = each.setdefault(name, Taken())
-                slid = timed(partial(slide, bound, states, shape.low, shape.high), taken.sliding)
+                slid = timed(partial(shape.slid, bound, states), taken.sliding)
                 if name == "Count":
                     assert np.array_equal(slid["count"], sums[shape.high] - sums[shape.low])
                 timed(partial(bound.finish, slid), taken.finishing)

@@ -36,8 +36,7 @@ from .plan.plan import Plan, in_this_process
 from .plan.text_codes import is_held, with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way, warn
-from .results.as_of import is_as_of, results_as_of
-from .results.as_they_come import goes_row_by_row, results_as_they_come
+from .results.as_they_come import goes_row_by_row, is_as_of, results_as_of, results_as_they_come
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions

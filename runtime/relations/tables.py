@@ -142,9 +142,8 @@ class TableOperators:
     def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
         import pyarrow.dataset as ds  # slow to import
 
-        kept = [name for name in data.schema.names if name in (TS, FROM, TO)]
-        wanted = {name: pc.field(name) for name in kept if name == TS}
-        wanted |= {name: pc.field(name) for name in names}
+        stamp = [TS] if TS in data.schema.names else []
+        wanted = {name: pc.field(name) for name in (*stamp, *names)}
         for name, each in computed.items():
             found = self.condition(each)
             if isinstance(found, Expr):

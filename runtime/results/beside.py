@@ -100,10 +100,8 @@ def window_of_each(found: Ranges | Coverage, view: PartialsView, events: Ints, e
     return found_for
 
 
-def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
+def at_rows(column: Column, rows: Ints) -> Column:
     """The values of a column at some rows; null at -1."""
-    if len(rows) == len(column) and are_numbers(rows):
-        return column
     numbers = plain_numbers(column) if len(column) else None
     if numbers is None:
         none = rows < 0 if len(rows) and rows.min() < 0 else None
@@ -117,14 +115,18 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     return of_numbers(found, column.type, valid)
 
 
+def results_at(column: Column, rows: Ints) -> Column:
+    """The same by several threads where rows are many; a column as it is where they are all of its own in order."""
+    if len(rows) == len(column) and are_numbers(rows):
+        return column
+    return joined(at_once(lambda some: at_rows(column, rows[some]), parts_of(len(rows))))
+
+
 def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:
     """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
     columns = results.columns
     if place is not None:
-        columns = list(map(one_array, columns))
-        some = [place[rows] for rows in parts_of(len(place))]
-        found = at_once(lambda each: at_rows(*each), [(column, rows) for column in columns for rows in some])
-        columns = [joined(found[at : at + len(some)]) for at in range(0, len(found), len(some))]
+        columns = [results_at(one_array(column), place) for column in columns]
     for field, column in zip(results.schema, columns, strict=True):
         rows = rows.append_column(field, column)
     return rows

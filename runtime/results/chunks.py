@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS
 
 MIN_CUT = 2
 """In chunks, the bytes of a key from which on it is cut for them."""
+
+Cut: TypeAlias = tuple[int, int, int, int]
+"""A chunk of a key: its first row, the one past its last, and the first and the last number of its windows."""
 
 
 class Chunk(NamedTuple):
@@ -78,11 +81,11 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     ends = views[0].ends
     by_bytes = (ends - starts) / max(1, most * len(merged) // max(size, 1))
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
-    for counting in (most_windows_of_keys, windows_of_keys):  # the former is known at once
-        weights = np.maximum((counts := counting(plan, views)) / windows, by_bytes)
-        if weights.sum() <= 1:
-            yield Chunk(merged, views)
-            return
+    counts = windows_of_keys(plan, views)
+    weights = np.maximum(counts / windows, by_bytes)
+    if weights.sum() <= 1:
+        yield Chunk(merged, views)
+        return
     heavy = weights > 1
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy
@@ -94,11 +97,14 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
         keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
         some = max(1, int(counts[first] / weights[first]))
         if alone and kind.chunkable and heavy[first] and counts[first] <= MAX_WINDOWS:
-            yield from chunks_of_key(merged, views[0], keys, own, some)
+            cuts = cuts_of_key(merged, views[0].part(keys, own), some)
         elif span is not None and heavy[first]:
-            yield from chunks_of_frames(merged, views[0], keys, own, some, span)
+            cuts = cuts_of_frames(views[0].frames[own], some, span)
         else:
             yield _part(merged, views, keys, own)
+            continue
+        for begin, end, *within in cuts:
+            yield _part(merged, views, keys, slice(own.start + begin, own.start + end), (within[0], within[1]))
 
 
 def _part(
@@ -110,49 +116,40 @@ def _part(
     return Chunk(part, parts)
 
 
-def chunks_of_key(merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int) -> Iterator[Chunk]:
+def cuts_of_key(merged: Partials, own: PartialsView, windows: int) -> list[Cut]:
     """One key, some of its windows at a time by their numbers: the rows that are in these, and those next to them."""
-    own = view.part(keys, rows)
-    ids = own.ids
-    assert ids is not None
-    begin, counts = windows_of_rows(own, ids, merged.plan.axis.windows[0])
-    cuts = cuts_of_key(own, ids, begin, counts, windows)
-    size = max(1.0, merged.table.nbytes / len(merged) / BYTES_OF_VALUE)
-    again = (sum(last - first for first, last, *_ in cuts) - len(own.frames)) * size
-    if (times := again / max(counts.sum(), len(own.frames) * size)) > 1:  # what chunks share must not cost most
-        cuts = cuts_of_key(own, ids, begin, counts, math.ceil(windows * times))
-    for first, last, *within in cuts:
-        yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (within[0], within[1]))
-
-
-def chunks_of_frames(
-    merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int, span: tuple[int, int]
-) -> Iterator[Chunk]:
-    """One key, the windows of some of its rows at a time: these, and the rows that such windows take in."""
-    frames = view.frames[rows]
-    begin = np.arange(0, len(frames), windows)
-    own = frames[begin], frames[np.append(begin[1:], len(frames)) - 1]
-    first, last = (np.searchsorted(frames, own[0] - span[0]), np.searchsorted(frames, own[1] + span[1], side="right"))
-    if (times := (last - first).sum() / len(frames)) > 2 and len(begin) > 1:  # what chunks share must not cost most
-        yield from chunks_of_frames(merged, view, keys, rows, math.ceil(windows * times), span)
-        return
-    for begins, ends, *within in zip(first.tolist(), last.tolist(), *(each.tolist() for each in own), strict=True):
-        yield _part(merged, [view], keys, slice(rows.start + begins, rows.start + ends), (within[0], within[1]))
-
-
-def cuts_of_key(
-    own: PartialsView, ids: WindowIds, begin: Ints, counts: Floats, windows: int
-) -> list[tuple[int, int, int, int]]:
-    """The chunks of a key with about some windows each: the first row, the one past the last, the windows' numbers."""
+    assert own.ids is not None
+    (first, last), size = own.ids, max(1.0, merged.table.nbytes / len(merged) / BYTES_OF_VALUE)
+    begin, counts = windows_of_rows(own, own.ids, merged.plan.axis.windows[0])
     reached = np.cumsum(counts)
-    cuts = np.arange(windows, reached[-1], windows)
-    row = np.searchsorted(reached, cuts, side="left")
-    tops = begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1
-    high = np.append(tops, ids.last.max())
-    low = np.append(ids.first.min(), tops + 1)
-    first = np.maximum(np.searchsorted(ids.last, low, side="left") - 1, 0)
-    last = np.minimum(np.searchsorted(ids.first, high, side="right") + 1, len(own.frames))
-    return list(zip(first.tolist(), last.tolist(), low.tolist(), high.tolist(), strict=True))
+
+    def cuts_of(windows: int) -> list[Cut]:
+        cuts = np.arange(windows, reached[-1], windows)
+        row = np.searchsorted(reached, cuts, side="left")
+        tops = begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1
+        high, low = np.append(tops, last.max()), np.append(first.min(), tops + 1)
+        begins = np.maximum(np.searchsorted(last, low, side="left") - 1, 0)
+        ends = np.minimum(np.searchsorted(first, high, side="right") + 1, len(first))
+        return _cuts(begins, ends, low, high)
+
+    cuts = cuts_of(windows)
+    again = (sum(end - begin for begin, end, *_ in cuts) - len(first)) * size
+    times = again / max(counts.sum(), len(first) * size)  # what chunks share must not cost most
+    return cuts_of(math.ceil(windows * times)) if times > 1 else cuts
+
+
+def cuts_of_frames(frames: Ints, windows: int, span: tuple[int, int]) -> list[Cut]:
+    """One key, the windows of some of its rows at a time: these, and the rows that such windows take in."""
+    begin = np.arange(0, len(frames), windows)
+    low, high = frames[begin], frames[np.append(begin[1:], len(frames)) - 1]
+    first, last = np.searchsorted(frames, low - span[0]), np.searchsorted(frames, high + span[1], side="right")
+    if (times := (last - first).sum() / len(frames)) > 2 and len(begin) > 1:  # what chunks share must not cost most
+        return cuts_of_frames(frames, math.ceil(windows * times), span)
+    return _cuts(first, last, low, high)
+
+
+def _cuts(*columns: Ints) -> list[Cut]:
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
@@ -164,27 +161,15 @@ def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tup
 
 def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     """About how many windows each key has; as many as partials where their kind does not say."""
-    starts = views[0].starts
+    starts, ends = views[0].starts, views[0].ends
     total = np.zeros(len(starts))
     for windows, view in zip(plan.axis.windows, views, strict=True):
         if view.given is not None:
             total += view.given.counts
-        elif view.ids is not None:
+        elif view.ids is None:
+            total += ends - starts
+        else:
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
-        else:
-            total += view.ends - starts
-    return total
-
-
-def most_windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
-    """About how many windows each key has at most: as if none of those between its first and its last were left out."""
-    starts, ends = views[0].starts, views[0].ends
-    total = np.zeros(len(starts))
-    for view in views:
-        if view.given is not None:
-            total += view.given.counts
-        else:
-            total += ends - starts if view.ids is None else view.ids.last[ends - 1] + 1.0 - view.ids.first[starts]
     return total
 
 

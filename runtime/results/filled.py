@@ -27,8 +27,8 @@ def filled(plan: Plan, results: Iterable[pa.Table]) -> Iterator[pa.Table]:
         held = table if held is None else pa.concat_tables([held, table])
         if not len(held):
             continue
-        held = with_values(plan, held)
         begin = key_begins(plan, held)
+        held = with_values(plan, held, begin)
         lines = [name for name, how in plan.filled.items() if how == "linear"]
         known = [int(known_before(held.column(name), begin)[-1]) for name in lines]
         kept = min([len(held) - 1, *(place for place in known if place >= 0)])
@@ -53,9 +53,16 @@ def known_before(column: pa.ChunkedArray, begin: Ints) -> Ints:
     return np.where(found >= begin, found, -1)
 
 
-def with_values(plan: Plan, results: pa.Table) -> pa.Table:
-    """Results with the values that are known of filled outputs."""
-    begin = key_begins(plan, results)
+def known_after(column: pa.ChunkedArray, begin: Ints) -> Ints:
+    """The first row from each one on that has a value, of the same key; -1 where there is none."""
+    rows = len(column)
+    places = np.where(column.is_valid().to_numpy(), np.arange(rows), rows)
+    found = np.minimum.accumulate(places[::-1])[::-1]
+    return np.where(np.append(begin, -1)[found] == begin, found, -1)
+
+
+def with_values(plan: Plan, results: pa.Table, begin: Ints) -> pa.Table:
+    """Results with the values that are known of filled outputs; ``begin`` is the first row of the key of each."""
     for name, how in plan.filled.items():
         at, column = results.schema.get_field_index(name), results.column(name)
         if not column.null_count:
@@ -64,21 +71,13 @@ def with_values(plan: Plan, results: pa.Table) -> pa.Table:
         if how == "last":
             made = take(column, pa.array(before, mask=before < 0))
         else:
-            made = between(column, before, known_before(column[::-1], begins_from_the_end(begin)), times(plan, results))
+            made = between(column, before, known_after(column, begin), times(plan, results))
         results = results.set_column(at, results.schema.field(at), made)
     return results
 
 
-def begins_from_the_end(begin: Ints) -> Ints:
-    """:func:`key_begins` of the same rows in the opposite order."""
-    last = np.ones(len(begin), bool)
-    last[:-1] = begin[1:] != begin[:-1]
-    return np.maximum.accumulate(np.where(last[::-1], np.arange(len(begin)), 0))
-
-
-def between(column: pa.ChunkedArray, before: Ints, reversed_after: Ints, times: Ints) -> pa.Array:
+def between(column: pa.ChunkedArray, before: Ints, after: Ints, times: Ints) -> pa.Array:
     """Values on the lines between those that are known."""
-    after = np.where(reversed_after < 0, -1, len(before) - 1 - reversed_after)[::-1]
     values = pc.fill_null(column, 0.0).to_numpy()
     known = (before >= 0) & (after >= 0)
     low, high = np.where(known, before, 0), np.where(known, after, 0)

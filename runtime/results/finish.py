@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states import large
-from ...aggregators.states.arrays import Bools, Ints
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.arrays import Ints
+from ...aggregators.states.large import fitting, longest_text, take
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
 from ..columns.malloc import raise_mmap_threshold
@@ -24,7 +24,6 @@ from ..frames.windows import Windows
 from ..intervals.coverage import cover
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
-from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import way_of
 from ..tuning import CHUNK_WINDOWS
@@ -32,7 +31,7 @@ from .beside import beside
 from .chunks import Chunk, chunks
 from .filled import filled
 from .layout import lay_out, spread
-from .over_ranges import Column, finished_in_runs, results_over
+from .over_ranges import Column, Finish, finished_in_runs, results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
@@ -83,10 +82,10 @@ def counted_results(number: int, chunk: Chunk, wanted: Wanted | None = None) -> 
 
 def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
-    kinds = chunk.partials.plan.axis.windows
+    kinds = chunk.plan.axis.windows
     numbers = [wanted.numbers(windows) for windows in kinds]
     views = [
-        view if within is None else replace(view, within=common(within, view.within))
+        view if within is None else replace(view, within=common(within, view.within or within))
         for view, within in zip(chunk.views, numbers, strict=True)
     ]
     found = windows_of(chunk._replace(views=views))
@@ -97,14 +96,14 @@ def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     return found
 
 
-def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, int]:
+def common(some: tuple[int, int], others: tuple[int, int]) -> tuple[int, int]:
     """The first and the last number that are in both of two runs."""
-    return some if others is None else (max(some[0], others[0]), min(some[1], others[1]))
+    return max(some[0], others[0]), min(some[1], others[1])
 
 
 def windows_of(chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
-    plan = chunk.partials.plan
+    plan = chunk.plan
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
@@ -130,43 +129,25 @@ def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Ite
         yield (
             together[at]
             if at in together
-            else finished_over(plan, name, states, at, windows[at], finish, facts.get(at))
+            else finished_over(bound, states, plan.axis.windows[at], windows[at], finish, facts.get(at))
             for at in plan.over[name]
         )
 
 
 def finished_over(
-    plan: Plan,
-    name: str,
+    bound: BoundAggregate,
     states: State,
-    number: int,
+    windows: Windows,
     found: Found,
-    finish: Callable[[State], Column],
+    finish: Finish,
     facts: RangeFacts | None = None,
 ) -> Column:
     """The results of an output, or a window input, over one kind of windows; ``finish`` makes them of states."""
-    bound = plan.states[name]
     if isinstance(found, Ranges):
-        ranges = facts or RangeFacts(found.low, found.high)
-        return results_over(bound, states, ranges, finish)
+        return results_over(bound, states, facts or RangeFacts(found.low, found.high), finish)
     if isinstance(found, Coverage):
         return finish(cover(bound, states, found.first, found.last, len(found.row)))
-    whole = plan.axis.windows[number].whole_frames
-    return finish(states_of_lifespans(bound, states, found, whole))
-
-
-def too_few(partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
-    """For each kind of windows of an output: a mask of the windows below min_samples, or None."""
-    plan = partials.plan
-    for number in plan.over[name]:
-        least = plan.axis.windows[number].min_samples
-        if not least or name not in plan.samples:
-            yield None
-            continue
-        samples = plan.input_state(plan.samples[name])
-        states, count = partials.states(samples), plan.states[samples].finish
-        few: Bools = finished_over(plan, samples, states, number, windows[number], count).to_numpy() < least
-        yield few if few.any() else None
+    return finish(states_of_lifespans(bound, states, found, windows.whole_frames))
 
 
 def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]) -> pa.Table:
@@ -181,7 +162,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     results
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
-    plan, kinds = chunk.partials.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     if plan.axis.beside is not None:
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
@@ -207,26 +188,33 @@ def outputs_of(
     chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]
 ) -> Iterator[tuple[str, list[Column]]]:
     """The name of each output, and its results over each kind of its windows: null where these have too few samples."""
-    plan = chunk.partials.plan
+    plan = chunk.plan
     for name, each_kind in zip(plan.outputs, results, strict=True):
         finished = list(each_kind)
         if name in plan.samples:
-            few = too_few(chunk.partials, name, windows)
-            finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+            pairs = zip(plan.over[name], finished, strict=True)
+            finished = [with_samples(chunk.partials, name, number, windows[number], each) for number, each in pairs]
         if plan.filled.get(name) == "linear":
             finished = [each.cast(pa.float64(), safe=False) for each in finished]
         yield name, finished
 
 
+def with_samples(partials: Partials, name: str, number: int, found: Found, results: Column) -> Column:
+    """The results of an output over one kind of windows, null where these have less than its ``min_samples``."""
+    plan = partials.plan
+    windows, samples = plan.axis.windows[number], plan.input_state(plan.samples[name])
+    if not windows.min_samples:
+        return results
+    counts = plan.states[samples]
+    count = finished_over(counts, partials.states(samples), windows, found, counts.finish, None)
+    few = count.to_numpy() < windows.min_samples
+    return fitting(take(results, pa.array(np.arange(len(few)), mask=few)), results.type) if few.any() else results
+
+
 def longest_texts(partials: Partials, name: str) -> dict[str, int]:
     """The bytes of the longest text of each field of an output's states that may have any."""
     return {
-        key: max(large.longest_text(partials.table.column(column)) for column in columns)
+        key: max(longest_text(partials.table.column(column)) for column in columns)
         for key, columns in partials.plan.state_columns[name].items()
         if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
-
-
-def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:
-    """A column with nulls at some places."""
-    return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)

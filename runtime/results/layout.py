@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting, joined, take
+from ..columns.sorting import differs
 from ..frames.window_ranges import Coverage, Ranges
 
 
@@ -41,8 +42,7 @@ def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
     # Events of one time have windows of one time: the first of one kind goes with the first of another.
     columns.append(np.concatenate([repetitions([column[rows] for column in columns]) for rows in of_kind]))
     order = np.lexsort(columns[::-1])
-    new = np.ones(len(order), bool)
-    new[1:] = ~np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
+    new = differs(*(column[order] for column in columns))
     place = np.empty(len(order), np.intp)
     place[order] = np.cumsum(new) - 1
     kept = order[new]
@@ -51,8 +51,7 @@ def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
 
 def repetitions(columns: list[NDArray[Any]]) -> Ints:
     """For each row, how many rows directly before it are equal to it."""
-    same = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
-    fresh = np.flatnonzero(np.concatenate([[True], ~same])[: len(columns[0])])
+    fresh = np.flatnonzero(differs(*columns))
     return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
 
 

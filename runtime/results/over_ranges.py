@@ -27,12 +27,11 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray
 """A column of results, in several arrays where one has no room for them."""
 
 
-def results_over(
-    operation: BoundAggregate,
-    states: State,
-    ranges: RangeFacts,
-    finish: Callable[[State], Column] | None = None,
-) -> Column:
+Finish: TypeAlias = Callable[[State], Column]
+"""What makes results of states."""
+
+
+def results_over(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Finish | None = None) -> Column:
     """The results of window ranges; where an operation cannot answer them over its values, their states slide.
 
     Parameters
@@ -40,7 +39,7 @@ def results_over(
     operation
         What is computed.
     states, ranges
-        As for :func:`~framefold.runtime.sliding.slide.slide`; there may be no range.
+        As for :func:`~framefold.runtime.sliding.slide.slide`.
     finish
         What makes results of states; the operation where None. Where it cannot answer these ranges, their states slide.
 
@@ -61,7 +60,7 @@ def results_over(
         return one_array(found) if several else found
     if len(ranges.low) and ranges.of_one_row and 2 * len(ranges.low) > length(states):
         return take_results(finish(states), pa.array(ranges.low))
-    return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
+    return finish(slide(operation, states, ranges, way))
 
 
 def finished_in_runs(bound: BoundAggregate, longest: Mapping[str, int], states: State) -> Column:
@@ -90,14 +89,14 @@ def finished_in_runs(bound: BoundAggregate, longest: Mapping[str, int], states: 
     return joined([bound.finish(take(states, run)) for run in runs(each)])
 
 
-def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Callable[[State], Column]) -> Column:
+def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Finish) -> Column:
     """The results of window ranges over values; where the operation cannot answer them, their states slide."""
     first, last = ranges.span
     if last - first < length(states):
         states, ranges = take(states, slice(first, last)), RangeFacts(ranges.low - first, ranges.high - first)
     found = operation.finish_ranges(states, Slid(ranges))
     if found is None:
-        found = slide(operation, states, ranges.low, ranges.high, None, ranges)
+        found = slide(operation, states, ranges)
     return finish(found) if isinstance(found, Mapping) else found
 
 
@@ -112,13 +111,10 @@ def blocks_of(operation: BoundAggregate, states: State, ranges: RangeFacts) -> I
     size = last - first if offsets is None else int(offsets[last] - offsets[first])
     room = room_taken(operation, states, low, high)
     joins = room is None or room[-1] <= large.ARRAY_BYTES
-    if not ranges.ascending or (joins and size <= BLOCK_VALUES and len(low) <= BLOCK_WINDOWS):
-        yield ranges
-        return
     begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
     widest = int((end - begin).max())
     values, windows = max(BLOCK_VALUES, BLOCK_WIDTHS * widest), max(BLOCK_WINDOWS, widest)
-    if joins and size <= values and len(low) <= windows:
+    if not ranges.ascending or (joins and size <= values and len(low) <= windows):
         yield ranges
         return
     start = 0

@@ -7,10 +7,11 @@ those of windows that slide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, Protocol, cast
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,14 +35,12 @@ from ...aggregators.states.rows import take
 from ..columns.key_codes import span
 from ..columns.sorting import stable_order
 from ..frames.windows import RowsBack
-from ..plan.cells import Taken, values_of
-from ..plan.plan import Plan
 from ..sliding.prefix_sums import three_adders
 from ..sliding.range_facts import RangeFacts
-from ..sliding.slide import all_true
-from ..threads import at_once, parts_of
+from ..sliding.slide import rounds
+from ..threads import at_once
 from ..tuning import CHUNK_WINDOWS, KEYS_ROWS
-from .beside import at_rows
+from .beside import results_at
 from .over_ranges import Column as Results
 from .over_ranges import results_over
 
@@ -69,11 +68,16 @@ def is_answered(bound: BoundAggregate, reach: RowsBack | None) -> bool:
         return False
     if picks(bound) is not None or (reach is not None and reach.first == reach.last):
         return True
-    if reach is not None and reach.first is None:
-        return bound.has_kernels and all(can_fold(bound.ufuncs[key], kind) for key, kind in bound.fields.items())
-    if bound.answers_ranges:  # about one centre a key, which those of times far apart may be far from
+    so_far, kinds = reach is not None and reach.first is None, bound.fields
+    if bound.answers_ranges and not so_far:  # about one centre a key, which those of times far apart may be far from
         return reach is not None and bound.operation.centred is not None
-    return is_summed(bound)
+    # A running sum of floats is one thread's, and whole keys are slid by all.
+    if not so_far and sum(isinstance(kind, CompensatedField) for kind in kinds.values()) > 1:
+        return False
+    joins = bound.ufuncs
+    return bound.has_kernels and all(
+        (so_far or joins[key] is np.add) and can_fold(joins[key], kind) for key, kind in kinds.items()
+    )
 
 
 def picks(bound: BoundAggregate) -> str | None:
@@ -84,17 +88,6 @@ def picks(bound: BoundAggregate) -> str | None:
 def keeps_items(bound: BoundAggregate) -> bool:
     """Whether states have items or objects, of whose results an array may not have room for those of all rows."""
     return any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values())
-
-
-def is_summed(bound: BoundAggregate) -> bool:
-    """Whether states are sums, so that those of windows are differences of running ones.
-
-    With floats in one field at most: a running sum is one thread's, and whole keys are slid by all.
-    """
-    kinds = bound.fields.items()
-    if sum(isinstance(kind, CompensatedField) for _, kind in kinds) > 1:
-        return False
-    return bound.has_kernels and all(bound.ufuncs[key] is np.add and can_fold(np.add, kind) for key, kind in kinds)
 
 
 def can_fold(function: Any, kind: Any) -> bool:
@@ -171,31 +164,43 @@ class Keys:
         return rises(self.ticks)
 
 
-class Looking(Protocol):
-    """Windows whose rows are looked up in events as they come."""
+@dataclass(frozen=True)
+class Looking(ABC):
+    """Windows whose rows are looked up in events as they come.
 
-    @property
-    def keys(self) -> Keys:
-        """The rows."""
+    Parameters
+    ----------
+    keys
+        The rows.
+    """
 
+    keys: Keys
+
+    @abstractmethod
     def picked(self, seen: Bools | None, first: bool) -> Ints | None:
         """The row of each window that is its first or last one seen (None: all are), or has no value, -1 for none.
 
         None: unknown.
         """
 
+    @abstractmethod
     def there(self) -> Ints:
         """The number of each window that is not left out; -1 for others."""
 
-    def folded(self, bound: BoundAggregate, states: State) -> Results | None:
-        """The results of windows over states of one row each; None where these cannot be folded."""
+    @cached_property
+    @abstractmethod
+    def between(self) -> Between:
+        """The rows of windows."""
+
+    def joined(self, bound: BoundAggregate, states: State) -> Results | None:
+        """The results of windows over states of one row each; None where these are to slide."""
+        return self.between.results(bound, states)
 
 
 @dataclass(frozen=True)
-class Reaching:
+class Reaching(Looking):
     """The window of each row, as far as it reaches back."""
 
-    keys: Keys
     reach: RowsBack
 
     def picked(self, seen: Bools | None, first: bool) -> Ints | None:
@@ -221,39 +226,31 @@ class Reaching:
         far = reach.first if reach.full and reach.first is not None else reach.last
         return np.where(keys.before(far) < 0, -1, keys.before(0)) if far else keys.before(0)
 
-    def folded(self, bound: BoundAggregate, states: State) -> Results | None:
+    def joined(self, bound: BoundAggregate, states: State) -> Results | None:
         reach, keys = self.reach, self.keys
         if reach.first == reach.last:
             return results_at(bound.finish(states), keys.before(reach.last))
-        if reach.first is None:
-            made = at_once(lambda key: folded(bound.ufuncs[key], states[key], bound.identity[key], keys,
-                                              rounds(bound)), list(states))  # fmt: skip
-            return finished(bound, dict(zip(states, made, strict=True)), len(keys.codes))
-        found = self.between.results(bound, states)
+        found = super().joined(bound, states)
         return found if found is None or not (reach.full or reach.last) else results_at(found, self.there())
 
     @cached_property
     def between(self) -> Between:
-        """The rows of windows that reach back some rows."""
-        assert self.reach.first is not None
-        return Between(self.keys, self.keys.before(self.reach.first + 1), self.keys.before(self.reach.last))
+        first, keys = self.reach.first, self.keys
+        return Between(keys, None if first is None else keys.before(first + 1), keys.before(self.reach.last))
 
 
 @dataclass(frozen=True)
-class AsOf:
+class AsOf(Looking):
     """Windows of some time.
 
     Parameters
     ----------
-    keys
-        The rows.
     wanted
-        The number of the key of each window, -1 for one without rows.
+        The number of the key of each window, -1 for one without rows; the codes of :attr:`keys` for one around each.
     begin, stop
         The first tick of each window, and the first one after it.
     """
 
-    keys: Keys
     wanted: NDArray[np.int32]
     begin: Ints
     stop: Ints
@@ -271,55 +268,49 @@ class AsOf:
     def there(self) -> Ints:
         return numbers(len(self.wanted))
 
-    def folded(self, bound: BoundAggregate, states: State) -> Results | None:
-        return self.between.results(bound, states)
-
     @cached_property
     def between(self) -> Between:
-        """The rows of windows."""
-        return Between(self.keys, *at_once(partial(self.keys.as_of, self.wanted), [self.begin, self.stop]))
+        return Between(self.keys, *at_once(self.last_below, [self.begin, self.stop]))
 
-
-@dataclass(frozen=True)
-class Around(AsOf):
-    """Windows of some time around each row."""
-
-    @cached_property
-    def between(self) -> Between:
-        def row(until: Ints) -> Ints:
-            if self.keys.at_different_times and until[0] - self.keys.ticks[0] in (0, 1):
-                return self.keys.before(1 - int(until[0] - self.keys.ticks[0]))
-            return self.keys.as_of(self.wanted, until)
-
-        return Between(self.keys, *at_once(row, [self.begin, self.stop]))
+    def last_below(self, until: Ints) -> Ints:
+        """The last row of the key of each window below a tick; -1 for none."""
+        keys = self.keys
+        if self.wanted is keys.codes and keys.at_different_times and until[0] - keys.ticks[0] in (0, 1):
+            return keys.before(1 - int(until[0] - keys.ticks[0]))
+        return keys.as_of(self.wanted, until)
 
 
 @dataclass(frozen=True)
 class Between:
-    """Windows of the rows of a key that come after one, up to another: -1 for none."""
+    """Windows of the rows of a key after one, up to another: -1 for none; of all up to it where ``before`` is None."""
 
     keys: Keys
-    before: Ints
+    before: Ints | None
     last: Ints
+
+    @cached_property
+    def end_at_each(self) -> bool:
+        """Whether there is a window for each row, of which this is the last one."""
+        return len(self.last) == len(self.keys.codes) and are_numbers(self.last)
 
     @cached_property
     def counts(self) -> Ints:
         """How many rows each window has."""
-        ranks = self.keys.ranks
-        after = ranks[:-1] if are_numbers(self.last) else ranks[self.last]
-        return after - ranks[self.before]
+        return self.differences(self.keys.ranks)
 
     @cached_property
     def widest(self) -> int:
-        """The most rows that a window has, 1 at least."""
-        return max(int(self.counts.max(initial=1)), 1)
+        """As many rows as a window has at most, 1 at least."""
+        return len(self.keys.codes) if self.before is None else max(int(self.counts.max(initial=1)), 1)
 
     def results(self, bound: BoundAggregate, states: State) -> Results | None:
         """The results of windows over states of one row each; None where these are to slide."""
         if bound.operation.centred is not None:
             return self.centred(bound, states)
-        made = self.sums(states, rounds(bound))
-        return finished(bound, made, len(self.last))
+        made = self.fields(states, rounds(bound), bound)
+        if any(column is None for column in made.values()):
+            return None
+        return joined(at_once(lambda some: bound.finish(take(made, some)), blocks(len(self.last))))
 
     def centred(self, bound: BoundAggregate, states: State) -> Results | None:
         """The results of sums about a centre for each key, none of which has too many rows for that."""
@@ -336,7 +327,7 @@ class Between:
         made, _ = at_once(lambda task: task(), tasks)
         if made is None:
             return None
-        sums, unit = self.sums(made[0], False), made[1]
+        sums, unit = self.fields(made[0], False), made[1]
         if any(column is None for column in sums.values()):
             return None
 
@@ -383,43 +374,54 @@ class Between:
         running = running_sums(changes.astype(np.int64), self.keys)
         after = np.empty(len(previous) + 1, np.int64)
         after[previous] = numbers(len(previous))
+        assert self.before is not None
         before = self.before[windows]
         first = np.where(before < 0, -1, after[before])
         found: Bools = running[self.last[windows]] == running[first]
         return found
 
-    def sums(self, states: State, rounded: bool) -> dict[str, Column | None]:
-        """The sums of fields of states, of floats ``rounded`` to one; None for one that has to slide."""
+    def fields(self, states: State, rounded: bool, bound: BoundAggregate | None = None) -> dict[str, Column | None]:
+        """The fields of windows, sums or as an operation joins them; None for one that has to slide.
+
+        Sums of floats are ``rounded`` to one.
+        """
         assert self.widest
-        return dict(zip(states, at_once(lambda key: self.sum(states[key], rounded), list(states)), strict=True))
 
-    def sum(self, column: Column, rounded: bool) -> Column | None:
-        """The sums of a field."""
-        if isinstance(column, Compensated):
-            return plane_sums(column, self.keys, rounded, self)
-        if isinstance(column, Exact):
-            return Exact([self.sum_of_integers(limb) for limb in column.limbs])
-        return self.sum_of_integers(cast(Ints, column))
+        def made(key: str) -> Column | None:
+            function, column = np.add if bound is None else bound.ufuncs[key], states[key]
+            if isinstance(column, Compensated):
+                return self.float_sums(column, rounded)
+            if isinstance(column, Exact):
+                return Exact([self.int_sums(limb) for limb in column.limbs])
+            if function is np.add:
+                return self.int_sums(cast(Ints, column))
+            assert bound is not None
+            return extremes_so_far(function, column, bound.identity[key], self.keys)
 
-    def sum_of_integers(self, values: Ints) -> Ints:
+        return dict(zip(states, at_once(made, list(states)), strict=True))
+
+    def int_sums(self, values: Ints) -> Ints:
         """The sums of integers, modulo 2**64."""
-        if are_ones(values):
-            return self.counts
-        running = running_sums(values, self.keys)
-        return running[self.last] - running[self.before]
+        return self.counts if are_ones(values) else self.differences(running_sums(values, self.keys))
 
+    def differences(self, running: Ints) -> Ints:
+        """The sums of windows by those of each key so far, and 0, which is for -1."""
+        upto = running[:-1] if self.end_at_each else running[self.last]
+        return upto if self.before is None else upto - running[self.before]
 
-def rounds(bound: BoundAggregate) -> bool:
-    """Whether sums of floats are rounded to one, as they are results."""
-    found: bool = getattr(bound.operation, "rounds", False)
-    return found
-
-
-def finished(bound: BoundAggregate, made: dict[str, Column | None], rows: int) -> Results | None:
-    """The results of states, by several threads where they are many; None where a field is not there."""
-    if any(column is None for column in made.values()):
-        return None
-    return joined(at_once(lambda some: bound.finish(take(made, some)), blocks(rows)))
+    def float_sums(self, column: Compensated, rounded: bool) -> Compensated | None:
+        """The sums of floats; None where they have to slide."""
+        lows = None if are_zeros(column.low) or not column.low.any() else np.ascontiguousarray(column.low)
+        largest, largest_low = largest_of(column.high), 0.0 if lows is None else largest_of(lows)
+        if column.special_values is not None or not (largest < HUGE and largest_low < HUGE):
+            return None
+        keys, rows, last = self.keys, len(self.last), None if self.end_at_each else self.last
+        sums, lost = np.empty(rows), None if rounded else np.empty(rows)
+        adders = three_adders(largest, largest_low, self.widest)
+        high = np.ascontiguousarray(column.high)
+        if not loops.plane_sums_so_far(high, lows, keys.codes, keys.size, self.before, last, adders, sums, lost):
+            return None
+        return Compensated(sums, np.broadcast_to(0.0, rows) if lost is None else lost)
 
 
 def blocks(rows: int) -> list[slice]:
@@ -446,59 +448,22 @@ def results_of(bound: BoundAggregate, inputs: Sequence[pa.Array], windows: Looki
         return None
     states = bound.accumulate(windows.keys.frames, inputs)
     if which is None:
-        return windows.folded(bound, states)
+        return windows.joined(bound, states)
     seen = states["seen"]
     rows = windows.picked(None if seen.all() else seen, which == "first")
     return None if rows is None else results_at(bound.finish(states), rows)
 
 
-def cells_over(
-    plan: Plan, columns: Mapping[str, pa.Array], windows: Sequence[Looking]
-) -> list[pa.Array | pa.ChunkedArray] | None:
-    """The columns of a plan's results over its kinds of windows; None where one of them cannot be looked up."""
-    found: dict[Taken, Results] = {}
-    for name, bound in plan.outputs.items():
-        for number in plan.over[name]:
-            results = results_of(bound, [columns[column] for column in bound.columns], windows[number])
-            if results is None:
-                return None
-            found[Taken(name, number)] = results
-    return [values_of(cell, found.__getitem__) for cell in plan.cells.values()]
-
-
-def folded(function: Any, column: Column, identity: Column, keys: Keys, rounded: bool) -> Column | None:
-    """A field of the rows of each key so far; sums of floats are ``rounded`` to one; None where it has to slide."""
-    if isinstance(column, Compensated):
-        return plane_sums(column, keys, rounded)
-    if isinstance(column, Exact):
-        return Exact([sums_so_far(limb, keys) for limb in column.limbs])
-    if all_true(column):
-        return column
+def extremes_so_far(function: Any, column: Column, identity: Column, keys: Keys) -> NDArray[Any]:
+    """The least or greatest values of the rows of each key so far."""
     values: NDArray[Any] = np.ascontiguousarray(column)
-    if function is np.add:
-        return sums_so_far(values, keys)
+    if values.dtype == bool and values.all():
+        return values
     found = np.empty_like(values)
     best = np.repeat(np.asarray(identity, values.dtype), keys.size)
     kind = np.int8 if values.dtype == bool else values.dtype
     loops.extremes_so_far(values.view(kind), keys.codes, function in LEAST, best.view(kind), found.view(kind))
     return found
-
-
-def plane_sums(column: Compensated, keys: Keys, rounded: bool, between: Between | None = None) -> Compensated | None:
-    """The sums of floats of the rows of each key so far, or between others; None where they have to slide."""
-    lows = None if are_zeros(column.low) or not column.low.any() else np.ascontiguousarray(column.low)
-    largest, largest_low = largest_of(column.high), 0.0 if lows is None else largest_of(lows)
-    if column.special_values is not None or not (largest < HUGE and largest_low < HUGE):
-        return None
-    rows = len(keys.codes) if between is None else len(between.last)
-    sums, lost = np.empty(rows), None if rounded else np.empty(rows)
-    adders = three_adders(largest, largest_low, len(keys.codes) if between is None else between.widest)
-    before, last = (None, None) if between is None else (between.before, between.last)
-    last = None if last is None or (rows == len(keys.codes) and are_numbers(last)) else last
-    high = np.ascontiguousarray(column.high)
-    if not loops.plane_sums_so_far(high, lows, keys.codes, keys.size, before, last, adders, sums, lost):
-        return None
-    return Compensated(sums, np.broadcast_to(0.0, rows) if lost is None else lost)
 
 
 def running_sums(values: Ints, keys: Keys) -> Ints:
@@ -507,15 +472,3 @@ def running_sums(values: Ints, keys: Keys) -> Ints:
     loops.sums_so_far(np.ascontiguousarray(values), keys.codes, np.zeros(keys.size, np.int64), found[:-1])
     found[-1] = 0
     return found
-
-
-def sums_so_far(values: Ints, keys: Keys) -> Ints:
-    """The sums of integers of each key so far, modulo 2**64."""
-    return running_sums(values, keys)[:-1]
-
-
-def results_at(column: Results, rows: Ints) -> Results:
-    """The values of a column at some rows, null at -1; by several threads where they are many."""
-    if are_numbers(rows):
-        return column
-    return joined(at_once(lambda some: at_rows(column, rows[some]), parts_of(len(rows))))

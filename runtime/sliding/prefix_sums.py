@@ -26,8 +26,7 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from ..tuning import MAX_PLANES
-from .tiles import Tile
-from .workspace import Workspace, copy_rows
+from .tiles import Tile, Workspace, copy_rows
 
 MAX_LEFT_OUT = 2.0**-100
 """Windows are doubtful where a larger share of their sum may be left after the last plane."""
@@ -92,8 +91,7 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
     if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
         return None
-    rounds = not out.low.flags.writeable
-    pair = Compensated(out.high, work.column("low", tile.length)) if rounds else out
+    pair = Compensated(out.high, work.column("low", tile.length)) if lost is None else out
     left = _by_planes(values, largest, largest_low, tile, work, pair)
     if left is None:
         left = _by_planes(values, largest, 0.0, tile, work, pair)
@@ -106,7 +104,7 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
         np.copyto(pair.high, total.high)
         np.copyto(pair.low, total.low)
     doubtful = np.asarray(left * tile.widest > MAX_LEFT_OUT * np.abs(pair.high)) if left else None
-    if rounds:
+    if lost is None:
         np.add(pair.high, pair.low, out=out.high)
     return doubtful
 

@@ -44,8 +44,9 @@ class RangeFacts:
 
     @cached_property
     def none_empty(self) -> bool:
-        """Whether no range is empty."""
-        return none_empty(self.low, self.high, self.first)
+        """Whether no range is empty: in a run by a row, none is if the first one is not."""
+        rows = self.first if LONG_RUN_OF_WINDOWS * len(self.first) < len(self.low) else slice(None)
+        return bool((self.high[rows] > self.low[rows]).all())
 
     @cached_property
     def filled(self) -> tuple[Ints, RangeFacts]:
@@ -105,24 +106,10 @@ def runs_by_a_row(low: Ints, high: Ints) -> Ints:
         # Both ends ascend by a row each if they ascend in every step, and by as many rows as there are steps.
         by_a_row = lows[-1] - lows[0] == highs[-1] - highs[0] == steps
         if not (by_a_row and (lows[1:] > lows[:-1]).all() and (highs[1:] > highs[:-1]).all()):
-            found.append(_begin_runs(lows, highs) + start)
+            first = np.empty(len(lows), np.int64)
+            count = loops.begin_runs(np.ascontiguousarray(lows), np.ascontiguousarray(highs), first)
+            found.append(first[:count] + start)
     return np.concatenate(found)
-
-
-def _begin_runs(low: Ints, high: Ints) -> Ints:
-    """The ranges that do not begin and end a row after the one before."""
-    first = np.empty(len(low), np.int64)
-    return first[: loops.begin_runs(np.ascontiguousarray(low), np.ascontiguousarray(high), first)]
-
-
-def none_empty(low: Ints, high: Ints, first: Ints) -> bool:
-    """Whether no range is empty: in a run by a row, none is if the first one is not.
-
-    >>> none_empty(np.array([0, 1, 5]), np.array([2, 3, 5]), np.array([0, 2]))
-    False
-    """
-    rows = first if LONG_RUN_OF_WINDOWS * len(first) < len(low) else slice(None)
-    return bool((high[rows] > low[rows]).all())
 
 
 def ascending(column: Ints, first: Ints | None = None) -> bool:

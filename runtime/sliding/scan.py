@@ -152,14 +152,11 @@ def beginnings(
     return take(join([inner.states, joined]), place)
 
 
-def in_parts(
-    way: Callable[[BoundAggregate, State, Ints, Ints, Ints], State],
-    operation: BoundAggregate,
-    states: State,
-    low: Ints,
-    high: Ints,
-    first: Ints,
-) -> State:
+Groups = Callable[[BoundAggregate, State, Ints, Ints, Ints], State]
+"""What gives the states of windows that fall into groups: of their ranges, and the first ones of groups."""
+
+
+def in_parts(way: Groups, operation: BoundAggregate, states: State, low: Ints, high: Ints, first: Ints) -> State:
     """Windows that fall into groups, of which ``first`` are the first ones, some groups at a time."""
     bounds = [*first[::MAX_GROUPS].tolist(), len(low)]
     groups = np.split(first, range(MAX_GROUPS, len(first), MAX_GROUPS))

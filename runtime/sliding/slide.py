@@ -26,7 +26,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
-from ...aggregators.states.rows import join, replace, take
+from ...aggregators.states.rows import join, replace, replace_in_place, take
 from ..plan.plan import Plan
 from ..tuning import MANY_RANGES, MIN_WINDOWS
 from .deduct import by_deduct, too_long
@@ -34,10 +34,9 @@ from .prefix_sums import float_sums, int_sums
 from .range_facts import RangeFacts, ascending
 from .range_tree import by_range_tree
 from .sparse_table import extremes
-from .tiles import Tile
+from .tiles import Tile, Workspace
 from .two_stacks import by_growing, by_two_stacks, growing_windows
 from .van_herk import SideBySide, by_stacks_side_by_side, has_columns, side_by_side
-from .workspace import Workspace
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 
@@ -75,14 +74,7 @@ def way_of_states(operation: BoundAggregate) -> Way:
     return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
 
 
-def slide(
-    operation: BoundAggregate,
-    states: State,
-    low: Ints,
-    high: Ints,
-    way: Way | None = None,
-    facts: RangeFacts | None = None,
-) -> State:
+def slide(operation: BoundAggregate, states: State, ranges: RangeFacts, way: Way | None = None) -> State:
     """The states of window ranges.
 
     Parameters
@@ -91,13 +83,11 @@ def slide(
         What combines and deducts.
     states
         Partials, one state a row, sorted by key and frame.
-    low, high
-        The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
+    ranges
+        The half-open ranges of rows, in any order; there may be none. The state of an empty range is the identity.
     way
         How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree,
         unless by kernels, for which they need no order.
-    facts
-        Of these ranges, where several outputs share them.
 
     Returns
     -------
@@ -111,33 +101,36 @@ def slide(
     >>> import pyarrow as pa
     >>> most = BoundAggregate("most", ff.Max("x"), [pa.int64()])
     >>> states = {"value": np.array([3, 1, 4, 1, 5]), "seen": np.ones(5, bool)}
-    >>> slide(most, states, np.array([0, 1, 2]), np.array([2, 4, 5]))["value"].tolist()
+    >>> slide(most, states, RangeFacts(np.array([0, 1, 2]), np.array([2, 4, 5])))["value"].tolist()
     [3, 4, 5]
-    >>> slide(most, states, np.array([1, 0, 3]), np.array([2, 5, 4]))["value"].tolist()
+    >>> slide(most, states, RangeFacts(np.array([1, 0, 3]), np.array([2, 5, 4])))["value"].tolist()
     [1, 5, 1]
     """
+    low, high = ranges.low, ranges.high
     if not len(low):
         return take(states, slice(0, 0))
     way = way_of_states(operation) if way in (None, "values") else way
-    facts = RangeFacts(low, high) if facts is None else facts
-    if not facts.none_empty:
-        filled, some = facts.filled
-        return operation.scatter(len(low), filled, slide(operation, states, some.low, some.high, way, some))
-    if facts.of_one_row:
+    if not ranges.none_empty:
+        filled, some = ranges.filled
+        return operation.scatter(len(low), filled, slide(operation, states, some, way))
+    if ranges.of_one_row:
         return take(states, low)
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if way == "kernels":
-        slid, doubtful = by_kernels(operation, states, facts)
+        slid, doubtful = by_kernels(operation, states, ranges)
         if not len(doubtful):
             return slid
         begin, end = low[doubtful], high[doubtful]
-        if facts.ascending:
+        if ranges.ascending:
             return replace(slid, doubtful, by_two_stacks(operation, states, begin, end))
-        return replace(slid, doubtful, slide(operation, states, begin, end, "two-stacks"))
-    if not facts.ascending:
+        return replace(slid, doubtful, slide(operation, states, RangeFacts(begin, end), "two-stacks"))
+    if not ranges.ascending:
         return in_order(operation, states, low, high, way)
-    if (runs := long_runs(operation, facts, way)) is not None:
+    # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
+    least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
+    runs = None if way == "deduct" else side_by_side(operation, low, high, ranges.first, least)
+    if runs is not None:
         return by_runs(operation, states, low, high, runs)
     return by_calls(operation, states, low, high, way)
 
@@ -149,18 +142,7 @@ def in_order(operation: BoundAggregate, states: State, low: Ints, high: Ints, wa
         return by_range_tree(operation, states, low, high)
     back = np.empty(len(order), np.intp)
     back[order] = np.arange(len(order))
-    return take(slide(operation, states, low[order], high[order], way), back)
-
-
-def long_runs(operation: BoundAggregate, facts: RangeFacts, way: Way) -> SideBySide | None:
-    """The runs that are long enough to slide side by side, if any.
-
-    Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
-    """
-    if way == "deduct":
-        return None
-    least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
-    return side_by_side(operation, facts.low, facts.high, facts.first, least)
+    return take(slide(operation, states, RangeFacts(low[order], high[order]), way), back)
 
 
 def by_calls(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way) -> State:
@@ -189,11 +171,7 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     facts
         Of the ranges: none is empty.
     """
-    rounded: bool = getattr(operation.operation, "rounds", False)
-    slid = {key: empty_like(column, len(facts.low), rounded) for key, column in states.items()}
-    for key in (same := [key for key, column in states.items() if all_true(column)]):
-        cast(Any, slid[key])[:] = True
-    states = {key: column for key, column in states.items() if key not in same}
+    slid = {key: empty_like(column, len(facts.low), rounds(operation)) for key, column in states.items()}
     doubtful = [np.empty(0, np.intp)]
     work, functions = Workspace(), operation.ufuncs
     for tile in facts.tiles:
@@ -210,9 +188,9 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     return take(slid, back), np.sort(order[places])
 
 
-def all_true(column: Column) -> bool:
-    """Whether a column is of booleans, all of them true: so are those of windows, none of which is empty."""
-    return isinstance(column, np.ndarray) and column.dtype == bool and bool(column.all())
+def rounds(operation: BoundAggregate) -> bool:
+    """Whether sums of floats are rounded to one, as they are results."""
+    return bool(getattr(operation.operation, "rounds", False))
 
 
 def empty_like(column: Column, length: int, rounded: bool = False) -> Column:
@@ -243,8 +221,7 @@ def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, run
     """Slide long regular runs as a matrix of segments, and the remaining windows by two-stacks."""
     slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
-    if len(runs.others):
-        others = slide(operation, states, low[runs.others], high[runs.others], "two-stacks")
-        for key, column in slid.items():
-            cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
-    return slid
+    if not len(runs.others):
+        return slid
+    others = slide(operation, states, RangeFacts(low[runs.others], high[runs.others]), "two-stacks")
+    return replace_in_place(slid, runs.others, others)

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators import loops
-from .tiles import Tile
-from .workspace import Workspace, copy_rows
+from .tiles import Tile, Workspace, copy_rows
 
 LEAST, GREATEST = (np.minimum, np.fmin), (np.maximum, np.fmax)
 

@@ -1,4 +1,4 @@
-"""Window ranges in tiles, whose rows with the columns of work fit the cache.
+"""Window ranges in tiles, whose rows with the scratch columns of kernels fit the cache.
 
 Kernels pass over a tile several times; all passes but the first find its rows in the cache (M. S. Lam, E. E.
 Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked algorithms", 1991).
@@ -7,9 +7,10 @@ Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked alg
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Index, Ints
 from ..columns.sorting import differs, stable_order
@@ -150,3 +151,26 @@ def _step(low: Ints, high: Ints) -> int:
         if (steps != steps[:1]).any() or (widths != widths[0]).any():
             return 0
     return int(steps[0]) if len(steps) else 1
+
+
+class Workspace:
+    """Scratch columns by name and type, which each tile uses again: each is valid until the next call for it."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, Any], NDArray[Any]] = {}
+
+    def column(self, name: str, length: int, dtype: Any = np.float64) -> NDArray[Any]:
+        """An uninitialized column, shape (length,)."""
+        column = self._columns.get((name, dtype))
+        if column is None or len(column) < length:
+            column = self._columns[name, dtype] = np.empty(length, dtype)
+        return column[:length]
+
+
+def copy_rows(column: NDArray[Any], rows: Ints | slice, out: NDArray[Any]) -> NDArray[Any]:
+    """Copy some rows of a column, all of which it has, into ``out``."""
+    if isinstance(rows, slice):
+        np.copyto(out, column[rows])
+        return out
+    # With "clip" numpy writes to ``out`` directly, otherwise by way of a buffer.
+    return np.take(column, rows, out=out, mode="clip")

@@ -19,12 +19,9 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
 from ..tuning import MAX_SEGMENTS, MAX_STATES, MIN_SEGMENTS_ALONE, MIN_SEGMENTS_OF_RUN, MIN_WINDOWS
-from .workspace import Workspace
+from .tiles import Workspace
 
 Columns = dict[str, NDArray[Any]]
-
-WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-"""The type of an element for the compiled loop, by its bytes."""
 
 
 class SideBySide(NamedTuple):
@@ -144,8 +141,8 @@ class StridedRows:
 
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Set ``target`` (columns, rows) to the transpose of ``source`` (rows, columns)."""
-    word = WORDS.get(source.itemsize)
-    if word is None or source.dtype.hasobject:
+    word = f"i{source.itemsize}"
+    if source.itemsize not in (1, 2, 4, 8) or source.dtype.hasobject:
         np.copyto(target, source.T)
         return
     if source.strides[1] != source.itemsize:

@@ -151,7 +151,7 @@ class Layout:
 
     def in_frame(self, rows: pa.Table, frames: pa.Table) -> Bools:
         """Which rows have the key and the start of a frame of others."""
-        keys = [list(both) for both in zip(self.keys(rows), self.keys(frames), strict=True)]
+        keys = zip(self.keys(rows), self.keys(frames), strict=True)
         return matched(keys, self.starts(rows), self.starts(frames))
 
     def by_length(self, rows: pa.Table) -> Iterator[tuple[int, Partials]]:

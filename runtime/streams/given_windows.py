@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.arrays import Ints
 from ..columns.ticks import NEVER
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
@@ -71,12 +71,8 @@ class ChangedWithin(ClosingWithin):
 
     def among(self, windows: Windows, ranges: Ranges | Coverage, view: PartialsView) -> Ints | None:
         assert isinstance(ranges, Ranges)
-        before = np.concatenate([[0], np.cumsum(self._rows(view))])
-        return np.flatnonzero(before[ranges.high] > before[ranges.low])
-
-    def _rows(self, view: PartialsView) -> Bools:
-        """The rows of the partials that have changed."""
         assert self.changed is not None
         mine = [key.take(view.key) for key in view.keys]
-        pairs = [list(both) for both in zip(mine, self.changed.keys, strict=True)]
-        return matched(pairs, view.frames, self.changed.frames)
+        rows = matched(zip(mine, self.changed.keys, strict=True), view.frames, self.changed.frames)
+        before = np.concatenate([[0], np.cumsum(rows)])
+        return np.flatnonzero(before[ranges.high] > before[ranges.low])

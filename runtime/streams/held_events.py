@@ -14,7 +14,7 @@ from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from .store import Store
+from .pages import Store
 
 SERIES = 1 << 24
 """Pages of events of one time are numbered in a row, this many at the most."""
@@ -92,6 +92,12 @@ def ticks_of(plan: Plan, events: pa.Table) -> Ints:
     return plan.times.ticks(plain(events.column(plan.time), plan.times.type))
 
 
+def keys_of(plan: Plan, events: pa.Table) -> list[pa.Array]:
+    """The key columns of events, a value a row."""
+    types = plan.input_schema
+    return [normalised(plain(events.column(name), types.field(name).type)) for name in plan.by]
+
+
 def in_order(events: pa.Table, before: Partials) -> pa.Table:
     """Events by key, time, ties and arrival, numbered from the last row of their key on in partials of earlier ones."""
     plan = before.plan
@@ -109,12 +115,9 @@ def in_order(events: pa.Table, before: Partials) -> pa.Table:
 def of_their_keys(events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:
     """For each event the value of its key, of one value for each key of merged partials; ``missing`` for other keys."""
     assert before.starts is not None
-    first, plan = pa.array(before.starts), before.plan
-    pairs = [
-        (mine.take(first), events.column(name), plan.input_schema.field(name).type)
-        for mine, name in zip(before.keys, plan.by, strict=True)
-    ]
-    columns = [pa.concat_arrays([mine, normalised(plain(theirs, kind))]) for mine, theirs, kind in pairs]
+    first = pa.array(before.starts)
+    pairs = zip(before.keys, keys_of(before.plan, events), strict=True)
+    columns = [pa.concat_arrays([mine.take(first), theirs]) for mine, theirs in pairs]
     codes, size = key_codes(columns, len(first) + len(events), ordered=False)
     found = np.full(max(size, 1), missing, np.int64)
     found[codes[: len(first)]] = values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.large import is_text
 from ..columns.plain import fields_of
 
 Hashes = NDArray[np.uint64]
@@ -38,10 +38,15 @@ def shard_numbers(keys: Sequence[pa.Array], rows: int, shards: int) -> Ints:
     >>> shard_numbers([pa.array(["a", "b", "a", None])], 4, 3).tolist()
     [0, 1, 0, 1]
     """
+    return (of_several(keys, rows) % np.uint64(shards)).astype(np.int64)
+
+
+def of_several(columns: Sequence[pa.Array], rows: int) -> Hashes:
+    """The hash of each row of some columns."""
     found = np.zeros(rows, np.uint64)
-    for key in keys:
-        found = mixed(found * np.uint64(31) + hashes(key))
-    return (found % np.uint64(shards)).astype(np.int64)
+    for column in columns:
+        found = mixed(found * np.uint64(31) + hashes(column))
+    return found
 
 
 def hashes(key: pa.Array) -> Hashes:
@@ -50,30 +55,18 @@ def hashes(key: pa.Array) -> Hashes:
     if pa.types.is_dictionary(kind):
         return hashes(key.cast(kind.value_type))
     if pa.types.is_struct(kind):
-        found = np.zeros(len(key), np.uint64)
-        for field in fields_of(key):
-            found = mixed(found * np.uint64(31) + hashes(field))
+        found = of_several(fields_of(key), len(key))
     elif pa.types.is_floating(kind):
         values = key.cast(pa.float64()).fill_null(0).to_numpy(zero_copy_only=False) + 0.0  # one zero
         found = np.where(np.isnan(values), np.nan, values).view(np.uint64)  # one NaN
     elif pa.types.is_integer(kind) or pa.types.is_temporal(kind) or pa.types.is_boolean(kind):
         found = whole_numbers(key).view(np.uint64)
     else:
-        found = of_bytes((key if is_bytes(kind) else key.cast(pa.string())).cast(pa.large_binary()))
+        found = of_bytes((key if is_text(kind) else key.cast(pa.string())).cast(pa.large_binary()))
     found = mixed(found)
     if key.null_count:
         found[pc.is_null(key).to_numpy(zero_copy_only=False)] = NULL
     return found
-
-
-def is_bytes(kind: Any) -> bool:
-    """Whether a type is text or bytes."""
-    return bool(
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    )
 
 
 def whole_numbers(key: pa.Array) -> Ints:
@@ -81,8 +74,8 @@ def whole_numbers(key: pa.Array) -> Ints:
     kind = key.type
     if pa.types.is_temporal(kind):
         key = key.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    if kind == pa.uint64():
-        return key.fill_null(0).to_numpy(zero_copy_only=False).view(np.int64)  # type: ignore[no-any-return]
+    elif kind == pa.uint64():
+        key = key.view(pa.int64())
     return key.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 

@@ -1,18 +1,29 @@
-"""How long a stream knows a key: windows without an event go on after its last one, until it is forgotten."""
+"""The lives of a key of a stream: each ends some time after its last event, in whichever micro-batch another comes."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.states.large import one_array
+from ..columns.key_codes import key_codes
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Ranges
 from ..partials.merge import merge
 from ..partials.partials import Partials
-from ..plan.plan import Plan
+from ..plan.plan import Plan, with_key
+from .held_events import keys_of, of_their_keys, ticks_of
+
+LIFE = "#life"
+"""The column with the number of a key's life, which is a key like the others: 0 goes on from what is stored of it."""
+
+NONE_BEFORE = np.iinfo(np.int64).min
 
 
 def emits_empty(plan: Plan) -> bool:
@@ -85,3 +96,91 @@ def first_forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int 
         return None
     ticks = over(plan, last_ticks(view), forget)
     return min(ticks[(ticks > watermark) & (ticks < NEVER)].tolist(), default=None)
+
+
+def in_lives(events: pa.Table, before: Partials, forget: int) -> tuple[Plan, pa.Table] | None:
+    """Events with the number of their life, and the plan in which it is the last key.
+
+    Parameters
+    ----------
+    events
+        By key and time, with row numbers where windows are counted in rows.
+    before
+        Merged partials of earlier ones.
+    forget
+        How long after its last event a key is kept, in ticks.
+
+    Returns
+    -------
+    None where all go on from what is stored. Row numbers of later lives are their own.
+    """
+    plan = before.plan
+    first = firsts(plan, events)
+    begins = beginnings(events, first, before, forget)
+    if not begins.any():
+        return None
+    rows, count = np.arange(len(events)), np.cumsum(begins)
+    lives: Ints = count - (count - begins)[np.maximum.accumulate(np.where(first, rows, 0))]
+    found = with_key(plan, LIFE)
+    found = replace(found, input_schema=plan.input_schema.insert(0, pa.field(found.by[-1], pa.int64())))
+    events = events.append_column(found.by[-1], pa.array(lives))
+    if plan.in_rows:
+        ranks = ranks_of(plan, events)
+        begin = np.maximum.accumulate(np.where(begins, rows, 0))
+        ranks = np.where(lives > 0, ranks - ranks[begin], ranks)
+        events = events.set_column(events.column_names.index(plan.rank), plan.rank, pa.array(ranks))
+    return found, events
+
+
+def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) -> Bools:
+    """Mask of the events that begin a later life of their key; ``first`` is a mask of each key's first event."""
+    plan = before.plan
+    ticks, begins = ticks_of(plan, events), np.zeros(len(events), bool)
+    earlier = np.full(len(events), NONE_BEFORE)
+    if len(before):
+        assert before.starts is not None
+        view = PartialsView(before.frames, before.starts, before.window_inputs())
+        heads = events.filter(pa.array(first))
+        earlier[first] = of_their_keys(heads, before, last_ticks(view), NONE_BEFORE)
+    inside = plan.axis.frames(ticks, ranks_of(plan, events) if plan.in_rows else None)[1]
+    if inside is not None:  # what is in no window is not stored, and leaves no trace
+        stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
+        rows = np.flatnonzero(inside)
+        key: Ints = np.cumsum(first, dtype=np.int64)[rows]
+        first, earlier, ticks = differs(key), stored[rows], ticks[rows]
+    else:
+        rows = np.arange(len(events))
+    earlier[1:] = np.where(first[1:], earlier[1:], ticks[:-1])
+    apart = np.flatnonzero((earlier > NONE_BEFORE) & (ticks > earlier + forget))
+    begins[rows[apart]] = ticks[apart] >= over(plan, earlier[apart], forget)
+    return begins
+
+
+def firsts(plan: Plan, events: pa.Table) -> Bools:
+    """Mask of the first event of each key, of events sorted by key."""
+    return differs(key_codes(keys_of(plan, events), len(events), ordered=False)[0])
+
+
+def ranks_of(plan: Plan, events: pa.Table) -> Ints:
+    """The row numbers of events."""
+    ranks: Ints = one_array(events.column(plan.rank)).to_numpy()
+    return ranks
+
+
+def of_first_lives(plan: Plan, before: Partials) -> Partials:
+    """Stored partials with life 0 as their last key: the life that new events may go on with."""
+    place = len(plan.by) - 1
+    numbers = pa.array(np.zeros(len(before), np.int64))
+    return Partials(plan, before.table.add_column(place, plan.partials_schema.field(place), numbers))
+
+
+def last_lives(plan: Plan, merged: Partials) -> tuple[Partials, Ints]:
+    """The partials of each key's last life, for a plan without lives; the frames of all earlier lives."""
+    assert merged.starts is not None
+    place = len(plan.by)
+    lives = one_array(merged.table.column(place)).to_numpy()[merged.starts]
+    last = np.append(lives[1:] == 0, True)
+    sizes = np.diff(np.append(merged.starts, len(merged)))
+    rows = np.repeat(last, sizes)
+    table = merged.table.remove_column(place).filter(pa.array(rows))
+    return Partials(plan, table, np.cumsum(sizes[last]) - sizes[last]), merged.frames[~rows]

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, pack, span
-from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
-from .held_events import ticks_of
+from .held_events import keys_of, ticks_of
 
 
 def among(some: Partials, others: Partials) -> Bools:
     """Mask of the rows of ``some`` whose (key, frame) occurs in ``others``."""
-    columns = [list(both) for both in zip(some.keys, others.keys, strict=True)]
-    return matched(columns, some.frames, others.frames)
+    return matched(zip(some.keys, others.keys, strict=True), some.frames, others.frames)
 
 
 def late_events(events: pa.Table, late: Partials) -> Bools:
     """Mask of the events whose (key, frame) is that of a late partial."""
     plan = late.plan
-    columns = [
-        [normalised(plain(events.column(name), plan.input_schema.field(name).type)), mine]
-        for name, mine in zip(plan.by, late.keys, strict=True)
-    ]
-    return matched(columns, plan.axis.frames(ticks_of(plan, events), None)[0], late.frames)
+    keys = zip(keys_of(plan, events), late.keys, strict=True)
+    return matched(keys, plan.axis.frames(ticks_of(plan, events), None)[0], late.frames)
 
 
-def matched(keys: list[list[pa.Array]], frames: Ints, others: Ints) -> Bools:
+def matched(keys: Iterable[Sequence[pa.Array]], frames: Ints, others: Ints) -> Bools:
     """Mask of the rows whose (key, frame) occurs among the others.
 
     Parameters

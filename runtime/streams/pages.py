@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import code_numbers, grouped, subtract
@@ -15,6 +17,22 @@ FRAMES = 16
 
 NOWHERE = -(1 << 62)
 """The page of frames before all that are stored."""
+
+
+class Store(Protocol):
+    """Tables by page number: partials by page of frames, or held events by page of time."""
+
+    def pages(self) -> Iterable[int]:
+        """The numbers of all pages."""
+
+    def get(self, page: int) -> pa.Table | None:
+        """The table of a page; None where there is none."""
+
+    def put(self, page: int, table: pa.Table) -> None:
+        """Store a table, in place of the one that the page has."""
+
+    def remove(self, page: int) -> None:
+        """Forget a page, if there is one of this number."""
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:

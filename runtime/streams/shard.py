@@ -19,12 +19,10 @@ from ..results.chunks import views_of
 from ..results.finish import results
 from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
-from .key_life import first_forgotten, forgotten, living_on
+from .key_life import first_forgotten, forgotten, in_lives, last_lives, living_on, of_first_lives
 from .late_events import among
-from .lives import in_lives, last_lives, of_first_lives, without_lives
-from .pages import FRAMES, NOWHERE, cut, distinct, owners
+from .pages import FRAMES, NOWHERE, Store, cut, distinct, owners
 from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
-from .store import Store
 
 
 @dataclass
@@ -108,7 +106,7 @@ class Shard:
         plan = stored.plan
         stored = living_on(stored, until, self.forget) if until < NEVER else stored
         for found in results(stored, wanted=ClosingWithin(plan, after, until, self.forget)):
-            yield found if plan is self.plan else without_lives(plan, found)
+            yield found if plan is self.plan else found.remove_column(len(plan.by) - 1)
 
     def revised(self, new: Partials) -> Iterator[pa.Table]:
         """New results of the closed windows that some partials, already added, have changed."""

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 from ...aggregators.errors import QueryError
 from ...runtime.accumulate.sql_accumulate import why_not
 from ...runtime.plan.plan import Plan, is_library_code
-from ...runtime.results.row_blocks import in_blocks
-from ...runtime.results.window_blocks import in_window_blocks
+from ...runtime.results.blocks import in_blocks, in_window_blocks
 from ..options import Options
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...runtime.plan.plan import Plan
-from ...runtime.results.row_blocks import Blocked
+from ...runtime.results.blocks import Blocked
 from ..tuning import FEW_EVENTS
 from .decision import Decision
 

@@ -21,8 +21,8 @@ from ...runtime.partials.add_aligned import add_aligned
 from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan, trusting
+from ...runtime.results.blocks import with_neighbours
 from ...runtime.results.finish import Wanted, results
-from ...runtime.results.row_blocks import with_neighbours
 from ..convert.partials_codec import Batches, PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers

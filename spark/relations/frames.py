@@ -20,18 +20,7 @@ from ...runtime.expressions.text import Expr
 from ...runtime.frames.windows import RowOrder, WithValidity
 from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.join_spec import JoinSpec
-from ...runtime.relations.names import (
-    AT,
-    CHANGE,
-    FROM,
-    INSERT_DELETE,
-    REPEATED,
-    RESERVED,
-    TO,
-    TS,
-    WEIGHT,
-    values_of,
-)
+from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, RESERVED, TO, TS, WEIGHT, values_of
 from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason

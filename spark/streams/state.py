@@ -37,7 +37,7 @@ class Size(NamedTuple):
 
 
 class StateStore:
-    """A shard's partials, or events, in Spark's state; see ``runtime.streams.store.Store``.
+    """A shard's partials, or events, in Spark's state; see ``runtime.streams.pages.Store``.
 
     Each call of Spark's state takes its time, and a micro-batch that closes windows removes much of what it has just
     put. So what is there is asked once, all of it at once where that is little, and what has changed is written by

@@ -38,8 +38,8 @@ HELPERS = {
     # the engine of this process, which calls one stage after the other; results of types that Arrow does not have
     "runtime/local.py", "runtime/progress.py", "runtime/results/extensions.py",
     # parts of a file of the list that have no more to say
-    "runtime/sources/", "runtime/results/window_blocks.py",
-    "runtime/sliding/range_facts.py", "runtime/sliding/workspace.py", "runtime/sliding/tiles.py",
+    "runtime/sources/", "runtime/results/blocks.py",
+    "runtime/sliding/range_facts.py", "runtime/sliding/tiles.py",
     "runtime/streams/key_life.py",
 }  # fmt: skip
 """Files and folders that are entered on the way as well, and that a reader can leave out."""

@@ -20,9 +20,8 @@ import framefold as ff
 from framefold.runtime.sliding.range_facts import RangeFacts, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels
 from framefold.runtime.sliding.sparse_table import extremes
-from framefold.runtime.sliding.tiles import Tile, tiles_in_any_order
+from framefold.runtime.sliding.tiles import Tile, Workspace, tiles_in_any_order
 from framefold.runtime.sliding.tiles import tiles as cut
-from framefold.runtime.sliding.workspace import Workspace
 
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits

@@ -145,7 +145,7 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]], way: str) -> None:
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
     with limits(scanned_ranges=4, long_run=1), by(way):
         first = runs_by_a_row(low, high)
-        assert range_facts.none_empty(low, high, first) == all(a < b for a, b in pairs)
+        assert range_facts.RangeFacts(low, high).none_empty == all(a < b for a, b in pairs)
         assert range_facts.ascending(low, first) == (sorted(low) == low.tolist())
         assert range_facts.ascending(high, first) == range_facts.ascending(high) == (sorted(high) == high.tolist())
     begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]

@@ -23,7 +23,7 @@ from ..support import stages
 from ..support.inner import place_of
 from ..support.limits import limits
 from ..support.plans import Plan, bind
-from ..support.stages import row_blocks, with_neighbours
+from ..support.stages import blocks, with_neighbours
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -124,7 +124,7 @@ def test_blocks_change_nothing(
         for part, (start, end) in enumerate(pairwise(edges))
     ]
     with limits(row_block=width):
-        in_blocks = row_blocks.in_blocks(asked)
+        in_blocks = blocks.in_blocks(asked)
     assert in_blocks is not None
     shuffled = pa.concat_tables([with_neighbours(in_blocks, asked, each) for each in partials])
     by_block = stages.results(in_blocks, shuffled)
@@ -138,15 +138,15 @@ def test_blocks_change_nothing(
 
 def test_what_needs_a_whole_key_is_not_in_blocks() -> None:
     for window in (ff.landmark(), ff.policy(ff.by_count(3)), ff.sliding(4, 1), [ff.last_rows(2), ff.last_rows(3)]):
-        assert row_blocks.in_blocks(query(window, ["k"])) is None
-    assert row_blocks.in_blocks(query(ff.last_rows(10**18, 2**62), ["k"])) is None
+        assert blocks.in_blocks(query(window, ["k"])) is None
+    assert blocks.in_blocks(query(ff.last_rows(10**18, 2**62), ["k"])) is None
 
 
 def test_blocks_are_as_wide_as_windows_reach() -> None:
     def width(window: Any) -> int:
-        found = row_blocks.in_blocks(query(window, []))
+        found = blocks.in_blocks(query(window, []))
         assert found is not None
-        assert isinstance(found.axis, row_blocks.Blocks)
+        assert isinstance(found.axis, blocks.Blocks)
         return found.axis.width
 
     assert width(ff.last_rows(10)) == 1 << 17
@@ -158,6 +158,6 @@ def test_blocks_are_as_wide_as_windows_reach() -> None:
 def test_a_column_named_as_ours() -> None:
     schema = pa.schema({"t": pa.int64(), "#block": pa.string()})
     asked = bind(schema, time="t", by=["#block"], window=ff.last_rows(2), outputs={"#block_": ff.Count()})
-    found = row_blocks.in_blocks(asked)
+    found = blocks.in_blocks(asked)
     assert found is not None
     assert found.by == ("#block", "#block__")

@@ -62,8 +62,8 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
     "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
     "range_widths": "runtime.results.over_ranges.BLOCK_WIDTHS",
-    "window_block_ticks": "runtime.results.window_blocks.LEAST_TICKS",
-    "row_block": "runtime.results.row_blocks.WIDTH",
+    "window_block_ticks": "runtime.results.blocks.LEAST_TICKS",
+    "row_block": "runtime.results.blocks.WIDTH",
     "progress_patience": "runtime.progress.PATIENCE",
     # shards of streams
     "shard_block_partials": "runtime.streams.pages.PAGE_PARTIALS",

@@ -14,16 +14,20 @@ from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import merge as merged
 from framefold.runtime.partials.partials import Partials
-from framefold.runtime.results import row_blocks
+from framefold.runtime.results import blocks
+from framefold.runtime.results.blocks import Blocked, in_window_blocks
 from framefold.runtime.results.chunks import chunks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
-from framefold.runtime.results.row_blocks import Blocked
-from framefold.runtime.results.window_blocks import in_window_blocks
+from framefold.runtime.sliding import slide as sliding
 from framefold.runtime.sliding.range_facts import RangeFacts
-from framefold.runtime.sliding.slide import slide
 
 from .plans import BoundAggregate, Plan
+
+
+def slide(bound: BoundAggregate, states: Any, low: Any, high: Any, way: Any = None) -> Any:
+    """The states of window ranges."""
+    return sliding.slide(bound, states, RangeFacts(low, high), way)
 
 
 def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
@@ -58,4 +62,4 @@ def release(plan: Plan, partials: pa.Table) -> None:
 
 def with_neighbours(blocked: Plan, plan: Plan, partials: pa.Table) -> pa.Table:
     """Partials of a plan, with copies of those that the blocks beside their own need as well."""
-    return row_blocks.with_neighbours(blocked, Partials(plan, partials)).table
+    return blocks.with_neighbours(blocked, Partials(plan, partials)).table

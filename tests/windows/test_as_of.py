@@ -72,6 +72,17 @@ def in_windows(nulls: float, closed: str, ascend: bool, keys: tuple[str, ...]) -
     return found
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [ff.Last("x"), ff.First("x"), ff.Last("x") - ff.First("x") + ff.Last("x"), ff.Sum("x"), ff.Mean("x"), ff.Min("x")],
+)
+def test_labels_that_have_the_first_events_in_their_order(operation: Any) -> None:
+    table = pa.table({"t": [0, 1, 2], "k": ["a", "a", "a"], "x": [5, 6, 7]})
+    wanted = pa.table({"k": ["a", "a"], "at": [1, 2]})
+    asked = ff.events(table, time="t", by="k").window(ff.lookback(1, at=wanted, closed="left"))
+    assert asked.with_columns(r=operation)["r_1"].to_pylist() == [5, 6]
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("ascend", [True, False])
 @pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])

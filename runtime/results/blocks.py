@@ -1,4 +1,4 @@
-"""Partials in blocks of rows, so that no task has to hold all rows of a key."""
+"""Partials in blocks of rows or of windows, so that no task has to hold all of a key."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.ragged import RaggedField
 from ..columns.ticks import describe
-from ..frames.partials_view import PartialsView
+from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
 from ..partials.partials import Partials
 from ..plan.plan import Axis, Plan, with_key
@@ -19,7 +20,16 @@ BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""
 
 WIDTH = 1 << 17
-"""The least width of a block, in steps of the windows."""
+"""The least width of a block of rows, in steps of the windows."""
+
+OVERLAPS = 4
+"""Windows of a block for each that an event is in: an event is in another block, too, once in as many."""
+
+LEAST, LEAST_TICKS = 1 << 6, 1 << 32
+"""The fewest windows of a block, and the fewest ticks where these are around events: about an hour of microseconds."""
+
+PROBED = np.arange(1 << 10)
+"""Frames whose windows are counted, to know how many an event is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +90,30 @@ class Blocks(Blocked):
         return long(self.width) + (f", each with the {' and '.join(near)}" if near else "")
 
 
+@dataclass(frozen=True, kw_only=True)
+class WindowBlocks(Blocked):
+    """An axis in blocks of ``width`` windows by their numbers, each with copies of all partials that these take in."""
+
+    def views(self, view: PartialsView) -> list[PartialsView]:
+        """Partials sorted by key, block and frame as the windows see them: each in those of its block only."""
+        (found,) = super().views(view)
+        assert found.ids is not None
+        low = view.keys[-1].to_numpy()[view.key] * self.width
+        ids = WindowIds(np.maximum(found.ids.first, low), np.minimum(found.ids.last, low + self.width - 1))
+        return [replace(found, ids=ids)]
+
+    def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
+        ids = ids_of(plan, partials.frames)
+        first = ids.first // self.width
+        times = np.where(ids.first <= ids.last, ids.last // self.width - first + 1, 0)
+        rows = np.repeat(np.arange(len(times)), times)
+        return rows, first[rows] + np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.width:,} windows"
+
+
 def in_blocks(plan: Plan) -> Plan | None:
     """The plan of partials in blocks (:func:`with_neighbours`); None where a window may need a whole key.
 
@@ -103,6 +137,34 @@ def in_blocks(plan: Plan) -> Plan | None:
     if width >= 1 << 62:
         return None
     return with_block(plan, Blocks, width)
+
+
+def in_window_blocks(plan: Plan) -> Plan | None:
+    """The plan of partials in blocks of windows; None where a window may need a whole key, or partials are small.
+
+    Returns
+    -------
+    A plan with one more key, the last: the number of the block.
+    """
+    windows = plan.axis.windows
+    lists = any(isinstance(kind, RaggedField) for bound in plan.states.values() for kind in bound.fields.values())
+    if not lists or len(windows) > 1 or plan.until is not None or plan.axis.fill_frames is not None:
+        return None
+    if windows[0].tick_span is not None:
+        width = max(OVERLAPS * (sum(windows[0].tick_span) + 1), LEAST_TICKS)
+        return with_block(plan, Blocks, width) if width < 1 << 61 else None
+    if not windows[0].chunkable or windows[0].emits_empty or windows[0].fill is not None:
+        return None
+    ids = ids_of(plan, PROBED)
+    width = OVERLAPS * int(max((ids.last - ids.first).max() + 1, LEAST))
+    return with_block(plan, WindowBlocks, width)
+
+
+def ids_of(plan: Plan, frames: Ints) -> WindowIds:
+    """The windows of frames."""
+    ids = plan.axis.windows[0].window_ids(PartialsView(frames, np.zeros(min(len(frames), 1), np.intp)))
+    assert ids is not None
+    return ids
 
 
 def with_block(plan: Plan, kind: type[Blocked], width: int) -> Plan:
