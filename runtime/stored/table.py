@@ -33,7 +33,7 @@ from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
 from .commits import MARKS, VERSION, Commit, Commits, Rollup, Run, StoredFile
-from .delta import DeltaCommits, is_delta
+from .delta import DeltaCommits
 from .layout import END, START, Layout, in_parquet
 
 
@@ -51,7 +51,7 @@ class Table:
 
     @classmethod
     def at(cls, path: str, format: str | None = None) -> Table:
-        """The table at a path or address, there or not, in a format of :data:`FORMATS`; None: in that of what is there.
+        """The table at a path or address, there or not, in one of the :data:`FORMATS`; None: in that of what is there.
 
         Raises
         ------
@@ -59,15 +59,14 @@ class Table:
             If a table of the other format is there.
         """
         system, (place,) = Files((path,)).places
-        delta = is_delta(system, place)
-        if format is not None and delta != (format == "delta") and (delta or Commits(system, place).latest().number):
-            there = FORMATS[delta]
+        address = place if isinstance(system, LocalFileSystem) else path
+        kinds = {name: commits(system, place, address) for name, commits in FORMATS.items()}
+        there = next((name for name, commits in kinds.items() if commits.is_there), format or "parquet")
+        if format not in (None, there):
             raise EngineError(
                 f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
             )
-        if delta or format == "delta":
-            return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
-        return cls(Commits(system, place))
+        return cls(kinds[there])
 
     def append(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Run:
         """Add the partials of a run; see :meth:`commit`."""
@@ -427,8 +426,8 @@ Written = tuple[StoredFile, int]
 Span = tuple[int, int]
 """The first tick of some frames, and the first one after them."""
 
-FORMATS = ("parquet", "delta")
-"""Plain Parquet files with manifests of ours, and Delta Lake."""
+FORMATS: dict[str, type[Commits]] = {"delta": DeltaCommits, "parquet": Commits}
+"""How the commits of each format are kept: those of Delta Lake, or of plain Parquet files with manifests of ours."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FORMAT: dict[str, Any] = {"compression": "lz4"}
