@@ -19,7 +19,7 @@ from .asked import view_of
 from .before import require_states
 from .commits import Commit, StoredFile
 from .layout import END, START, Layout, frames_of
-from .table import Table, about, run_of
+from .table import Change, Table, Written, about, run_of
 
 STREAM = "stream"
 """Under which name a commit says of which stream its partials are."""
@@ -133,7 +133,7 @@ def exported(plan: Plan, checkpoint: str, batch: int, watermark: int, gone: int,
     return Exported(checkpoint, batch, watermark, gone, reach, {**query}, plan.state_columns)
 
 
-def store(table: Table, layout: Layout, said: Exported, run: str, written: Sequence[tuple[StoredFile, int]]) -> None:
+def store(table: Table, layout: Layout, said: Exported, run: str, written: Written) -> None:
     """Commit the files of a state; nothing where it is there already.
 
     Raises
@@ -141,17 +141,16 @@ def store(table: Table, layout: Layout, said: Exported, run: str, written: Seque
     EngineError
         If other partials are there.
     """
-    files = tuple(file for file, _ in written)
 
-    def added(before: Commit, more: list[StoredFile]) -> Commit:
-        more += files
+    def added(before: Commit, change: Change) -> Commit:
+        change.written.extend(written.files)
         if before.run(run):
             return before
         require_free(before, table)
-        done = run_of(run, sum(count for _, count in written), files)
-        return Commit(before.number, about(layout) | {STREAM: asdict(said)}, (done,), files)
+        said_of = about(layout) | {STREAM: asdict(said)}
+        return Commit(before.number, said_of, (run_of(run, written),), tuple(written.files))
 
-    table.change(None, added)
+    table.change(layout, added, check=False)
 
 
 def require_free(commit: Commit, table: Table) -> None:
