@@ -392,10 +392,8 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
                 f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
                 "release that wrote them, or a later one"
             )
-        if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
+        if version < 1 or not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
             raise ValueError(f"about {about!r}")
-        if version < 1:
-            raise ValueError(f"version {version!r}")
         if not isinstance(found["runs"], list) or not isinstance(found["files"], list):
             raise ValueError("runs, or files, are no list")
         since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
@@ -404,8 +402,8 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         runs = tuple(checked(Run, each) for each in found["runs"])
         if any(datetime.datetime.fromisoformat(each.written).tzinfo is None for each in runs):
             raise ValueError("a run was written at a time without a zone")
-        files = tuple(map(file_of, found["files"]))
-        rollups = tuple(file_of(each, Rollup) for each in found.get("rollups", ()))
+        files = tuple(checked(StoredFile, each) for each in found["files"])
+        rollups = tuple(checked(Rollup, each) for each in found.get("rollups", ()))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
         for each in (*files, *rollups):
@@ -426,24 +424,13 @@ def checked_int(found: Any) -> int:
     return found
 
 
-def file_of(found: Any, kind: Any = StoredFile) -> Any:
-    """A file as JSON has it."""
-    return checked(kind, found | {name: tuple(found.get(name, ())) for name in lists_of(kind)})
-
-
 def checked(kind: Any, found: Any) -> Any:
     """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
-    made = kind(**found)
+    made = kind(**{name: tuple(value) if type(value) is list else value for name, value in {**found}.items()})
     for name, right in checks_of(kind):
         if not right(value := getattr(made, name)):
             raise ValueError(f"{name} {value!r}")
     return made
-
-
-@cache
-def lists_of(kind: Any) -> list[str]:
-    """The fields of a dataclass that are lists in JSON."""
-    return [each.name for each in fields(kind) if each.type == "tuple[str, ...]"]
 
 
 @cache

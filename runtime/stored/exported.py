@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from ..streams.scope import holds
 from .asked import view_of
 from .before import require_states
 from .commits import Commit, StoredFile
-from .layout import END, START, Layout, frames_of
+from .layout import Layout, frames_of
 from .table import Change, Table, Written, about, run_of
 
 STREAM = "stream"
@@ -182,9 +183,7 @@ def gone_on(table: Table, said: Exported, commit: Commit, plan: Plan, lateness: 
     end = commit.end
     since = dict.fromkeys(new, end) if end is not None else {}
     layout = layout_of(plan, since)
-    rows = [table.read(layout, [each], [START, END]) for each in commit.parts]
-    for each in rows:
-        frames_of(plan, *np.unique(np.stack([layout.starts(each), layout.ends(each)]), axis=1))
+    frames_of(plan, *table.bounds(layout, commit.parts))
     same = said.query["windows"] == fingerprint(plan)["windows"]
     if not same and said.reach is None:
         raise QueryError(
@@ -236,7 +235,4 @@ def first_needed(windows: NumberedWindows, gone: int) -> int:
         low, step = low - step, 2 * step
     while before(high):
         high, step = high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if before(middle) else (low, middle)
-    return high
+    return low + bisect_left(range(low, high), True, key=lambda tick: not before(tick))

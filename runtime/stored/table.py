@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.arrays import Bools
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
 from ..columns.field_types import CATEGORIES
@@ -187,6 +187,16 @@ class Table:
         names = layout.schema.names if columns is None else list(columns)
         schema = pa.schema([layout.schema.field(name) for name in names])
         return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
+
+    def bounds(self, layout: Layout, files: Iterable[StoredFile]) -> tuple[Ints, Ints]:
+        """The first ticks of the frames in files, and the first ones after them; each frame at least once."""
+
+        def of(file: StoredFile) -> Ints:
+            rows = self.read(layout, [file], [START, END])
+            return np.unique(np.stack([layout.starts(rows), layout.ends(rows)]), axis=1)
+
+        starts, ends = np.concatenate([np.empty((2, 0), np.int64), *at_once(of, [*files])], axis=1)
+        return starts, ends
 
     def partials(
         self,

@@ -27,13 +27,10 @@ def compact(table: Table, layout: Layout) -> None:
     """Merge the files of each day into one, in which a key and frame has one row."""
 
     def compacted(before: Commit, change: Change) -> Commit:
-        days = by_day(before.files)
-        if all(len(each) == 1 and not each[0].marks for each in days):
-            return before
         files: list[StoredFile] = []
-        for some in days:
+        for some in by_day(before.files):
             files += some if len(some) == 1 and not some[0].marks else one_file(change, some)
-        return replace(before, files=tuple(files))
+        return before if {*files} == {*before.files} else replace(before, files=tuple(files))
 
     table.change(layout, compacted)
 
@@ -90,9 +87,8 @@ def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> No
 def finer(layout: Layout, coarse: Layout, rows: pa.Table, bound: int) -> Bools:
     """Which rows end by a tick, in frames shorter than others."""
     starts, ends = layout.starts(rows), layout.ends(rows)
-    bounds = coarse.plan.axis.windows[0].frame_bounds(coarse.plan.axis.frames(starts, None)[0])
-    assert bounds is not None
-    mine: Bools = (ends <= bound) & (ends - starts < bounds[1] - bounds[0])
+    begins, untils = coarse.bounds(starts)
+    mine: Bools = (ends <= bound) & (ends - starts < untils - begins)
     return mine
 
 
@@ -114,9 +110,8 @@ def roll_up(table: Table, layout: Layout, long: Layout) -> None:
 
 def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int], list[StoredFile]]:
     """The files whose rows are in one longer frame, by its start and its end; QueryError where no file is."""
-    windows, found = long.plan.axis.windows[0], dict[tuple[int, int], list[StoredFile]]()
-    bounds = windows.frame_bounds(long.plan.axis.frames(np.array([each.first for each in files], np.int64), None)[0])
-    assert bounds is not None
+    found = dict[tuple[int, int], list[StoredFile]]()
+    bounds = long.bounds(np.array([each.first for each in files], np.int64))
     for file, begin, until in zip(files, *(each.tolist() for each in bounds), strict=True):
         if file.end <= until:
             found.setdefault((begin, until), []).append(file)

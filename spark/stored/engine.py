@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -15,13 +16,13 @@ from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.stored.asked import Asked
-from ...runtime.stored.commits import Run, StoredFile, file_of
+from ...runtime.stored.commits import Run, StoredFile, checked
 from ...runtime.stored.layout import Layout
 from ...runtime.stored.table import Span, Table, Written
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
-from ..engine.decision import decide
+from ..engine.decision import Decision, decide
 from ..engine.engine import DataFrameEngine
 from ..engine.source import PartialsSource
 from ..engine.tasks import Job
@@ -56,29 +57,29 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
 
     With ``within`` they are instead of the frames between two ticks.
     """
-    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
-        job = job_of(layout.plan).trusting()
-        source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
-        try:
-            partials = driver.collected(source, decision)
-            if partials is not None:
-                return table.append(layout, partials, run, within)
-        finally:
-            source.release(None)
-        source, _ = engine.partials(job, Options(accumulate="python"))
-        try:
-            return table.commit(layout, written_by_tasks(source, job, table, layout, run, within), run, within)
-        finally:
-            source.release(None)
+    job = job_of(layout.plan).trusting()
+    with partials_of(engine, job, Options(max_driver_partials=DRIVER_PARTIALS)) as (source, decision):
+        partials = driver.collected(source, decision)
+        if partials is not None:
+            return table.append(layout, partials, run, within)
+    with partials_of(engine, job, Options(accumulate="python")) as (source, _):
+        return table.commit(layout, written_by_tasks(source, job, table, layout, run, within), run, within)
 
 
 def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:
     """The merged partials of events, on the driver."""
-    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
-        source, decision = engine.partials(job_of(layout.plan).trusting(), Options(combine="driver"))
+    with partials_of(engine, job_of(layout.plan).trusting(), Options(combine="driver")) as (source, decision):
+        found = driver.collected(source, decision)
+        return merge([Partials.none(layout.plan), *([] if found is None else [found])])
+
+
+@contextmanager
+def partials_of(engine: DataFrameEngine, job: Job, options: Options) -> Iterator[tuple[PartialsSource, Decision]]:
+    """What makes the partials of events, which is released in the end, with the decision for it."""
+    with stopped_named(), reraise(engine.spark, lambda: engine.df, job.plan):
+        source, decision = engine.partials(job, options)
         try:
-            found = driver.collected(source, decision)
-            return merge([Partials.none(layout.plan), *([] if found is None else [found])])
+            yield source, decision
         finally:
             source.release(None)
 
@@ -110,7 +111,7 @@ def as_row(of: Written) -> pa.RecordBatch:
 def written(tasks: DataFrame) -> Written:
     """What tasks have written."""
     found = tasks.toArrow().to_pylist()
-    files = [file_of(file) for each in found for file in json.loads(each["files"])]
+    files = [checked(StoredFile, file) for each in found for file in json.loads(each["files"])]
     return Written(files, sum(each["events"] for each in found))
 
 

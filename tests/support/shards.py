@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 
 import framefold as ff
@@ -266,7 +267,8 @@ class ShardsEngine(LocalEngine):
 
 def frame_of(stored: ff.StoredPartials, tick: int) -> tuple[int, int]:
     """The bounds of the frame that a tick is in, in ticks."""
-    return history_of(stored).layout.bounds(tick)
+    (start,), (end,) = history_of(stored).layout.bounds(np.array([tick]))
+    return int(start), int(end)
 
 
 def as_stream(events: ff.Events, cut: Cut) -> ff.Events:
