@@ -147,11 +147,11 @@ class Layout:
 
     def starts(self, rows: pa.Table) -> Ints:
         """The first tick of the frame of each row."""
-        return self._ticks(rows, START)
+        return self.plan.times.ticks(one_array(rows.column(START)))
 
     def ends(self, rows: pa.Table) -> Ints:
         """The first tick after the frame of each row."""
-        return self._ticks(rows, END)
+        return self.plan.times.ticks(one_array(rows.column(END)))
 
     def counts(self, rows: pa.Table) -> Ints:
         """The number of events of each row."""
@@ -218,9 +218,6 @@ class Layout:
             rows = rows.append_column(self.schema.field(name), none.column(name))
         return rows
 
-    def _ticks(self, rows: pa.Table, name: str) -> Ints:
-        return self.plan.times.ticks(one_array(rows.column(name)))
-
     def days(self, rows: pa.Table) -> Ints | None:
         """The day, since the epoch, on which the frame of each row starts; None where times are plain numbers."""
         type = self.plan.times.bound_type
@@ -255,7 +252,7 @@ class Layout:
         QueryError
             If a stored frame is not inside one frame of the query.
         """
-        starts, ends = self._ticks(rows, START), self._ticks(rows, END)
+        starts, ends = self.starts(rows), self.ends(rows)
         runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
         frames, inside = frames_of(plan, starts[runs], ends[runs]) if in_frames else (starts[runs], None)
         if together is not None and (found := together(starts[runs])) is not None:
