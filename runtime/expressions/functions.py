@@ -25,12 +25,16 @@ def exact(name: str) -> Callable[..., Any]:
         try:
             return fast(left, right)
         except pa.ArrowInvalid:
-            wide = wrapped(pc.cast(left, WIDE), pc.cast(right, WIDE))
-            low, high = (pa.scalar(each, wide.type) for each in INT64)
-            fits = pc.and_(pc.greater_equal(wide, low), pc.less_equal(wide, high))
+            fits = has_64_bits(wrapped(pc.cast(left, WIDE), pc.cast(right, WIDE)))
             return pc.if_else(fits, wrapped(left, right), pa.scalar(None, pa.int64()))
 
     return function
+
+
+def has_64_bits(wide: Any) -> Any:
+    """Which decimals are whole numbers of 64 bits."""
+    low, high = (pa.scalar(each, wide.type) for each in INT64)
+    return pc.and_(pc.greater_equal(wide, low), pc.less_equal(wide, high))
 
 
 def remainder(context: Any, left: Any, right: Any) -> Any:
@@ -55,9 +59,7 @@ def matching(text: Any, pattern: str) -> Any:
 def whole_of_text(context: Any, text: Any) -> Any:
     """Whole numbers of text."""
     wide = matching(text, WHOLE_TEXT).cast(pa.decimal128(38, 0))
-    fits = pc.and_(*(compare(wide, pa.scalar(end, wide.type)) for compare, end in
-                     zip((pc.greater_equal, pc.less_equal), INT64, strict=True)))  # fmt: skip
-    return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(pa.int64())
+    return pc.if_else(has_64_bits(wide), wide, pa.scalar(None, wide.type)).cast(pa.int64())
 
 
 def double_of_text(context: Any, text: Any) -> Any:
@@ -104,11 +106,8 @@ def call(name: str, *arguments: pc.Expression) -> pc.Expression:
     return pc.Expression._call(f"framefold_{name}", list(arguments))
 
 
-def _register() -> None:
-    for name, (function, taken, given) in FUNCTIONS.items():
-        types = {f"x{at}": type for at, type in enumerate(taken)}
-        doc = {"summary": f"{name} of ff.expr", "description": ""}
-        pc.register_scalar_function(function, f"framefold_{name}", doc, types, given)
-
-
-_register()  # before an expression that calls them is bound to a schema: tasks that read files import this, too
+# Before an expression that calls them is bound to a schema: tasks that read files import this, too.
+for name, (function, taken, given) in FUNCTIONS.items():
+    types = {f"x{at}": type for at, type in enumerate(taken)}
+    doc = {"summary": f"{name} of ff.expr", "description": ""}
+    pc.register_scalar_function(function, f"framefold_{name}", doc, types, given)

@@ -16,11 +16,14 @@ COMPARE = {"=": pc.equal, "<>": pc.not_equal, "<": pc.less, "<=": pc.less_equal}
 COMPARE |= {">": pc.greater, ">=": pc.greater_equal}
 SWAPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 SUMS = {"+": (pc.add, "add"), "-": (pc.subtract, "subtract"), "*": (pc.multiply, "multiply")}
-OF_ONE = {
+SAME = {
     "sqrt": pc.sqrt, "exp": pc.exp, "floor": pc.floor, "ceil": pc.ceil, "isnan": pc.is_nan, "abs": pc.abs,
-    "upper": pc.utf8_upper, "lower": pc.utf8_lower, "not": pc.invert,
+    "upper": pc.utf8_upper, "lower": pc.utf8_lower, "like": pc.match_like, "coalesce": pc.coalesce,
+    "not": pc.invert, "and": pc.and_kleene, "or": pc.or_kleene,
 }  # fmt: skip
+"""Functions of pyarrow that give what is meant."""
 TRIMS = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
+LOGS = {"ln": pc.ln, "log10": pc.log10}
 OF_TEXT = {WHOLE: "whole_of_text", DOUBLE: "double_of_text", DATE: "date_of_text"}
 BEYOND = 2.0**63
 
@@ -107,11 +110,13 @@ class ArrowTarget:
         if name in SUMS:
             function, exact = SUMS[name]
             return call(exact, *values) if kind == WHOLE else function(*values)
-        if name in OF_ONE:
-            return OF_ONE[name](one)
+        if name in SAME:
+            return SAME[name](*values)
         if name in TRIMS:
             return TRIMS[name](one, characters=" ")
-        made: pc.Expression = getattr(self, f"_{'same' if name == '<=>' else NAMES.get(name, name)}")(kind, *values)
+        if name in LOGS:
+            return LOGS[name](unless(pc.less_equal(one, constant(0.0, DOUBLE)), one, DOUBLE))
+        made: pc.Expression = getattr(self, f"_{NAMES.get(name, name)}")(kind, *values)
         return made
 
     def _compared(self, sign: str, kind: pa.DataType, left: Any, right: Any) -> pc.Expression:
@@ -145,29 +150,14 @@ class ArrowTarget:
     def _null(self, kind: pa.DataType, value: Any) -> pc.Expression:
         return self.columns.get(id(value), (None, value))[1].is_null()
 
-    def _and(self, kind: pa.DataType, *values: Any) -> pc.Expression:
-        return pc.and_kleene(*values)
-
-    def _or(self, kind: pa.DataType, *values: Any) -> pc.Expression:
-        return pc.or_kleene(*values)
-
     def _if(self, kind: pa.DataType, condition: Any, value: Any, other: Any) -> pc.Expression:
         return pc.if_else(pc.coalesce(condition, constant(False, BOOLEAN)), value, other)
-
-    def _coalesce(self, kind: pa.DataType, *values: Any) -> pc.Expression:
-        return pc.coalesce(*values)
 
     def _divided(self, kind: pa.DataType, left: Any, right: Any) -> pc.Expression:
         return pc.divide(left, unless(pc.equal(right, constant(0.0, DOUBLE)), right, DOUBLE))
 
     def _remainder(self, kind: pa.DataType, *values: Any) -> pc.Expression:
         return call("whole_remainder" if kind == WHOLE else "remainder", *values)
-
-    def _ln(self, kind: pa.DataType, value: Any, function: Any = pc.ln) -> pc.Expression:
-        return function(unless(pc.less_equal(value, constant(0.0, DOUBLE)), value, DOUBLE))
-
-    def _log10(self, kind: pa.DataType, value: Any) -> pc.Expression:
-        return self._ln(kind, value, pc.log10)
 
     def _pow(self, kind: pa.DataType, base: Any, exponent: Any) -> pc.Expression:
         one = pc.and_kleene(pc.is_inf(exponent), pc.equal(pc.abs(base), constant(1.0, DOUBLE)))
@@ -186,9 +176,6 @@ class ArrowTarget:
     def _elapsed(self, kind: pa.DataType, left: Any, right: Any) -> pc.Expression:
         return call("subtract", left.cast(WHOLE), right.cast(WHOLE)).cast(DURATION)
 
-    def _like(self, kind: pa.DataType, value: Any, pattern: str) -> pc.Expression:
-        return pc.match_like(value, pattern)
-
     def _concat(self, kind: pa.DataType, *values: Any) -> pc.Expression:
         return pc.binary_join_element_wise(*values, constant("", TEXT), null_handling="emit_null")
 
@@ -199,5 +186,5 @@ class ArrowTarget:
         return pc.utf8_slice_codeunits(value, start - 1, None if length is None else start - 1 + length)
 
 
-NAMES = {"is null": "null", "/": "divided", "%": "remainder"}
+NAMES = {"is null": "null", "<=>": "same", "/": "divided", "%": "remainder"}
 """The methods of functions whose names are no words of Python."""

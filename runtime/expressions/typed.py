@@ -14,6 +14,7 @@ from ...aggregators.durations import length_of
 from ...aggregators.errors import ColumnError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.field_types import type_of_values
+from ..columns.plain import plain_type
 from .text import TYPES, Expr, parts
 
 BOOLEAN, WHOLE, DOUBLE, TEXT, DATE = pa.bool_(), pa.int64(), pa.float64(), pa.string(), pa.date32()
@@ -22,7 +23,8 @@ KINDS = {"boolean": BOOLEAN, "bigint": WHOLE, "int": WHOLE, "double": DOUBLE, "s
 KINDS |= {"timestamp": INSTANT, "timestamp_ntz": LOCAL}
 DAY = 86_400_000_000
 MOST_DIGITS, LEAST_WHOLE = 38, -(1 << 63)
-COMPARED = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+COMPARED = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "NullSafeEQ": "<=>"}
+SUMS, QUOTIENTS, JOINED = {"Add": "+", "Sub": "-", "Mul": "*"}, {"Div": "/", "Pow": "pow"}, {"And": "and", "Or": "or"}
 OF_DOUBLES = {
     "Round": "round", "Floor": "floor", "Ceil": "ceil", "Ln": "ln", "Exp": "exp", "Sqrt": "sqrt", "IsNan": "isnan",
 }  # fmt: skip
@@ -101,19 +103,15 @@ def kind_of_type(type: pa.DataType) -> pa.DataType | None:
     >>> kind_of_type(pa.int8()), kind_of_type(pa.timestamp("ns", "Europe/Berlin")), kind_of_type(pa.list_(pa.int8()))
     (DataType(int64), TimestampType(timestamp[us, tz=UTC]), None)
     """
-    if pa.types.is_dictionary(type):
-        return kind_of_type(type.value_type)
-    if isinstance(type, pa.BaseExtensionType):
-        return kind_of_type(type.storage_type)
+    type = plain_type(type)
     if pa.types.is_timestamp(type):
         return LOCAL if type.tz is None else INSTANT
     if pa.types.is_decimal(type):
-        return pa.decimal128(type.precision, type.scale) if type.precision <= MOST_DIGITS else None
+        return type if type.precision <= MOST_DIGITS else None
     found = (
         (pa.types.is_boolean, BOOLEAN), (pa.types.is_uint64, pa.decimal128(20, 0)), (pa.types.is_integer, WHOLE),
         (pa.types.is_floating, DOUBLE), (pa.types.is_string, TEXT), (pa.types.is_large_string, TEXT),
-        (pa.types.is_string_view, TEXT), (pa.types.is_date, DATE), (pa.types.is_duration, DURATION),
-        (pa.types.is_null, NULL),
+        (pa.types.is_date, DATE), (pa.types.is_duration, DURATION), (pa.types.is_null, NULL),
     )  # fmt: skip
     return next((kind for test, kind in found if test(type)), None)
 
@@ -134,14 +132,23 @@ class Maker:
         """What is made of a part."""
         name = type(node).__name__
         if name in COMPARED:
-            return self.compared(COMPARED[name], node, self.typed(node.this), self.typed(node.expression))
+            return self.compared(COMPARED[name], node, *self.both(node))
+        if name in SUMS:
+            return self.sum(SUMS[name], node, *self.both(node))
+        if name in QUOTIENTS:
+            return self.of_numbers(QUOTIENTS[name], node, *self.both(node))
+        if name in JOINED:
+            return self.logical(JOINED[name], node)
         if name in OF_DOUBLES:
             return self.of_double(OF_DOUBLES[name], node)
         if name in OF_TEXT:
-            kind = WHOLE if name == "Length" else TEXT
-            return Typed(kind, self.target.call(OF_TEXT[name], TEXT, self.as_kind(node.this, TEXT)))
+            return self.of_text(OF_TEXT[name], node.this, kind=WHOLE if name == "Length" else TEXT)
         made: Typed = getattr(self, f"_{name.lower()}")(node)
         return made
+
+    def both(self, node: Any) -> tuple[Typed, Typed]:
+        """What is made of the two sides of an operator."""
+        return self.typed(node.this), self.typed(node.expression)
 
     def wrong(self, node: Any, what: str, expected: str) -> ColumnError:
         return ColumnError(f"{self.named} has {node.sql()}, and {what}; expected {expected}")
@@ -226,6 +233,15 @@ class Maker:
         kind = BOOLEAN if name == "isnan" else DOUBLE
         return Typed(kind, self.target.call(name, DOUBLE, self.to(found, DOUBLE).made))
 
+    def of_numbers(self, name: str, node: Any, *values: Typed) -> Typed:
+        """The double that a function gives of numbers."""
+        self.numbers(node, *values)
+        return Typed(DOUBLE, self.target.call(name, DOUBLE, *(self.to(each, DOUBLE).made for each in values)))
+
+    def of_text(self, name: str, *nodes: Any, kind: pa.DataType = TEXT) -> Typed:
+        """What a function gives of text."""
+        return Typed(kind, self.target.call(name, TEXT, *(self.as_kind(each, TEXT) for each in nodes)))
+
     def _column(self, node: Any) -> Typed:
         path = parts(node)
         for cut in range(len(path), 0, -1):
@@ -284,18 +300,12 @@ class Maker:
         found = self.typed(node.this)
         return self.sum("-", node, Typed(WHOLE, self.target.literal(0, WHOLE), 0), found)
 
-    def _add(self, node: Any) -> Typed:
-        return self.sum("+", node, self.typed(node.this), self.typed(node.expression))
-
-    def _sub(self, node: Any) -> Typed:
-        return self.sum("-", node, self.typed(node.this), self.typed(node.expression))
-
     def sum(self, sign: str, node: Any, left: Typed, right: Typed) -> Typed:
-        """A sum or a difference."""
+        """A sum, a difference or a product."""
         times = (DATE, INSTANT, LOCAL)
         if sign == "+" and left.kind == DURATION:
             left, right = right, left
-        if left.kind in times and right.kind == DURATION and right.literal is not None:
+        if sign != "*" and left.kind in times and right.kind == DURATION and right.literal is not None:
             micros = right.literal // datetime.timedelta(microseconds=1) * (1 if sign == "+" else -1)
             if left.kind == DATE and micros % DAY:
                 raise self.wrong(node, "a date has no time of day", "whole days, or the date cast to timestamp")
@@ -309,8 +319,11 @@ class Maker:
         values, kind = self.alike(node, [left, right])
         if pa.types.is_decimal(kind):
             pair = [digits(left), digits(right)]
-            values = [self.to(each, pa.decimal128(max(sum(of), 1), of[1])).made
-                      for each, of in zip((left, right), pair, strict=True)]  # fmt: skip
+            kinds = [pa.decimal128(max(sum(of), 1), of[1]) for of in pair]
+            values = [self.to(each, of).made for each, of in zip((left, right), kinds, strict=True)]
+            if sign == "*":
+                after = sum(each.scale for each in kinds)
+                pair = [(sum(each.precision for each in kinds) - after, after)]
             kind = self.decimals(node, pair, 1)
         return Typed(kind, self.target.call(sign, kind, *values))
 
@@ -320,50 +333,22 @@ class Maker:
             if not is_number(value.kind) and value.kind != NULL:
                 raise self.wrong(node, f"a part of it is of type {value.kind}", "numbers")
 
-    def _mul(self, node: Any) -> Typed:
-        left, right = self.typed(node.this), self.typed(node.expression)
-        self.numbers(node, left, right)
-        values, kind = self.alike(node, [left, right])
-        if pa.types.is_decimal(kind):
-            pair = [digits(left), digits(right)]
-            kinds = [pa.decimal128(max(sum(of), 1), of[1]) for of in pair]
-            precision, scale = sum(each.precision for each in kinds) + 1, sum(each.scale for each in kinds)
-            kind = self.decimals(node, [(precision - scale, scale)])
-            values = [self.to(each, of).made for each, of in zip((left, right), kinds, strict=True)]
-        return Typed(kind, self.target.call("*", kind, *values))
-
-    def _div(self, node: Any) -> Typed:
-        values = [self.typed(node.this), self.typed(node.expression)]
-        self.numbers(node, *values)
-        return Typed(DOUBLE, self.target.call("/", DOUBLE, *(self.to(each, DOUBLE).made for each in values)))
-
     def _mod(self, node: Any) -> Typed:
-        values = [self.typed(node.this), self.typed(node.expression)]
+        values = self.both(node)
         self.numbers(node, *values)
         made, kind = self.alike(node, values)
         if pa.types.is_decimal(kind):
             raise self.wrong(node, f"a part of it is of type {kind}", "whole numbers, or a cast to double")
         return Typed(kind, self.target.call("%", kind, *made))
 
-    def _nullsafeeq(self, node: Any) -> Typed:
-        return self.compared("<=>", node, self.typed(node.this), self.typed(node.expression))
-
     def _nullsafeneq(self, node: Any) -> Typed:
-        return Typed(BOOLEAN, self.target.call("not", BOOLEAN, self._nullsafeeq(node).made))
-
-    def _and(self, node: Any) -> Typed:
-        return self.logical("and", node)
-
-    def _or(self, node: Any) -> Typed:
-        return self.logical("or", node)
+        same = self.compared("<=>", node, *self.both(node))
+        return Typed(BOOLEAN, self.target.call("not", BOOLEAN, same.made))
 
     def logical(self, name: str, node: Any) -> Typed:
         """Conditions joined by "and" or "or", however many, as a tree that is not deep."""
         flat = [*node.flatten()] if hasattr(node, "flatten") else [node.this, node.expression]
-        return Typed(BOOLEAN, self.joined(name, [self.as_condition(each) for each in flat]))
-
-    def as_condition(self, node: Any) -> Any:
-        return self.as_kind(node, BOOLEAN)
+        return Typed(BOOLEAN, self.joined(name, [self.as_kind(each, BOOLEAN) for each in flat]))
 
     def joined(self, name: str, values: Sequence[Any]) -> Any:
         if len(values) == 1:
@@ -372,13 +357,13 @@ class Maker:
         return self.target.call(name, BOOLEAN, self.joined(name, values[:half]), self.joined(name, values[half:]))
 
     def _not(self, node: Any) -> Typed:
-        return Typed(BOOLEAN, self.target.call("not", BOOLEAN, self.as_condition(node.this)))
+        return Typed(BOOLEAN, self.target.call("not", BOOLEAN, self.as_kind(node.this, BOOLEAN)))
 
     def _is(self, node: Any) -> Typed:
         found = self.typed(node.this)
         if type(node.expression).__name__ == "Null":
             return Typed(BOOLEAN, self.target.call("is null", found.kind, found.made))
-        return self.compared("<=>", node, Typed(BOOLEAN, self.as_condition(node.this)), self.typed(node.expression))
+        return self.compared("<=>", node, Typed(BOOLEAN, self.as_kind(node.this, BOOLEAN)), self.typed(node.expression))
 
     def _in(self, node: Any) -> Typed:
         values = [self.typed(node.this), *map(self.typed, node.expressions)]
@@ -399,15 +384,20 @@ class Maker:
         return Typed(BOOLEAN, self.target.call("not", BOOLEAN, made) if node.args.get("negate") else made)
 
     def _case(self, node: Any) -> Typed:
-        value = node.args.get("this")
+        return self.cases(node, node.args["ifs"], node.args.get("default"), node.args.get("this"))
+
+    def _if(self, node: Any) -> Typed:
+        return self.cases(node, [node], node.args.get("false"), None)
+
+    def cases(self, node: Any, ifs: Sequence[Any], other: Any, value: Any) -> Typed:
+        """What the first of some cases gives whose condition is true, or which is for a value."""
         conditions = [
-            self.as_condition(each.this) if value is None
+            self.as_kind(each.this, BOOLEAN) if value is None
             else self.compared("=", node, self.typed(value), self.typed(each.this)).made
-            for each in node.args["ifs"]
+            for each in ifs
         ]  # fmt: skip
-        default = node.args.get("default")
-        last = self._null(node) if default is None else self.typed(default)
-        return self.chosen(node, conditions, [*(self.typed(each.args["true"]) for each in node.args["ifs"]), last])
+        last = self._null(node) if other is None else self.typed(other)
+        return self.chosen(node, conditions, [*(self.typed(each.args["true"]) for each in ifs), last])
 
     def chosen(self, node: Any, conditions: Sequence[Any], values: Sequence[Typed]) -> Typed:
         """The value of the first condition that is true, or the last one."""
@@ -417,30 +407,24 @@ class Maker:
             found = self.target.call("if", kind, condition, value, found)
         return Typed(kind, found)
 
-    def _if(self, node: Any) -> Typed:
-        other = node.args.get("false")
-        values = [self.typed(node.args["true"]), self._null(node) if other is None else self.typed(other)]
-        return self.chosen(node, [self.as_condition(node.this)], values)
-
     def _coalesce(self, node: Any) -> Typed:
         made, kind = self.alike(node, [self.typed(each) for each in (node.this, *node.expressions)])
         return Typed(kind, self.target.call("coalesce", kind, *made))
 
     def _nullif(self, node: Any) -> Typed:
-        value = self.typed(node.this)
-        same = self.compared("=", node, value, self.typed(node.expression))
+        value, other = self.both(node)
+        same = self.compared("=", node, value, other)
         return self.chosen(node, [same.made], [self._null(node), value])
 
     def _concat(self, node: Any) -> Typed:
-        made = [self.as_kind(each, TEXT) for each in node.expressions]
-        return Typed(TEXT, self.target.call("concat", TEXT, *made))
+        return self.of_text("concat", *node.expressions)
 
     def _dpipe(self, node: Any) -> Typed:
-        return Typed(TEXT, self.target.call("concat", TEXT, *(self.as_kind(each, TEXT) for each in node.flatten())))
+        return self.of_text("concat", *node.flatten())
 
     def _trim(self, node: Any) -> Typed:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")), "trim")
-        return Typed(TEXT, self.target.call(name, TEXT, self.as_kind(node.this, TEXT)))
+        return self.of_text(name, node.this)
 
     def _substring(self, node: Any) -> Typed:
         start, length = node.args["start"], node.args.get("length")
@@ -458,17 +442,7 @@ class Maker:
 
     def _log(self, node: Any) -> Typed:
         of, name = (node.this, "ln") if node.args.get("expression") is None else (node.expression, "log10")
-        found = self.typed(of)
-        self.numbers(node, found)
-        return Typed(DOUBLE, self.target.call(name, DOUBLE, self.to(found, DOUBLE).made))
-
-    def _pow(self, node: Any) -> Typed:
-        values = [self.typed(node.this), self.typed(node.expression)]
-        self.numbers(node, *values)
-        return Typed(DOUBLE, self.target.call("pow", DOUBLE, *(self.to(each, DOUBLE).made for each in values)))
-
-    def _trycast(self, node: Any) -> Typed:
-        return self._cast(node)
+        return self.of_numbers(name, node, self.typed(of))
 
     def _cast(self, node: Any) -> Typed:
         found, named = self.typed(node.this), TYPES[node.args["to"].this.name]
@@ -500,6 +474,8 @@ class Maker:
         low, high = (Typed(WHOLE, self.target.literal(each, WHOLE), each) for each in (-(1 << 31), (1 << 31) - 1))
         fits = [self.compared(sign, node, made, end).made for sign, end in ((">=", low), ("<=", high))]
         return self.chosen(node, [self.joined("and", fits)], [made, self._null(node)])
+
+    _trycast = _cast
 
     @staticmethod
     def casts(kind: pa.DataType, to: pa.DataType) -> bool:

@@ -130,8 +130,7 @@ class Source:
 
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
-        found = self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns)
-        found = found if isinstance(self.data, pa.Table) and not self._has_views else opened(found)
+        found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
         if library_of(self.data) == "duckdb" and any(any_in(field.type, WIDE.equals) for field in found.schema):
             return pa.RecordBatchReader.from_batches(found.schema, of_few_digits(found))
         if any(CATEGORIES in (field.metadata or {}) for field in self.schema):

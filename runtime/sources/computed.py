@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +13,9 @@ from ...aggregators.errors import QueryError
 from ..columns.field_types import require_taken
 from ..columns.plain import plain, plain_type
 from ..expressions.in_arrow import in_arrow
-from .arrow import Reader, Readers, Source
+from .arrow import Source
 from .conditions import columns_of, reason_of, require_no_order
+from .extended import ExtendedSource
 from .files import one_line
 from .opening import no_rows
 
@@ -77,7 +77,7 @@ def _with_polars(source: Source, expressions: Mapping[str, Any]) -> Source:
     return Source(frame)
 
 
-class ComputedSource(Source):
+class ComputedSource(ExtendedSource):
     """The events of a source, with columns that pyarrow computes batch by batch.
 
     Parameters
@@ -89,68 +89,23 @@ class ComputedSource(Source):
     """
 
     def __init__(self, source: Source, expressions: Mapping[str, pc.Expression]) -> None:
-        self.source = source
         self.expressions = dict(expressions)
-        nothing = no_rows(source.schema)
-        fields = []
-        for name in expressions:
+        nothing, fields, inputs = no_rows(source.schema), [], {}
+        for name, each in expressions.items():
             try:
                 fields.append(self._computed(nothing, name).schema.field(0))
             except (pa.ArrowException, TypeError) as error:
                 raise QueryError(f"the input {name} {reason_of(error, source.schema)}") from error
-            require_no_order(expressions[name], source.schema, f"the input {name}")
-        self.schema = pa.schema([*source.schema, *fields])
-        self.inputs = {name: columns_of(each.is_valid(), source.schema) for name, each in expressions.items()}
-        for name, inputs in self.inputs.items():
-            require_taken(source.schema, inputs, f"the input {name}")
+            require_no_order(each, source.schema, f"the input {name}")
+            inputs[name] = columns_of(each.is_valid(), source.schema)
+            require_taken(source.schema, inputs[name], f"the input {name}")
+        super().__init__(source, fields, inputs)
 
-    def where(self, condition: Any) -> Source:
-        return ComputedSource(self.source.where(condition), self.expressions)
-
-    def count(self) -> int | None:
-        return self.source.count()
-
-    def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        needed = self._input_columns(columns)
-        used = {column for name in columns for column in self.inputs.get(name, ())}
-        read = [name for name in dictionaries if name not in used and name not in self.expressions]
-        found = self.source.readers(needed, read)
-        if found is None:
-            return None
-        readers = (partial(self._of_reader, columns, reader) for reader in found.readers)
-        return Readers(readers, found.threads)
-
-    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        read = self.source.batches(self._input_columns(columns))
-        return pa.RecordBatchReader.from_batches(schema, self._record_batches(columns, read))
-
-    def _input_columns(self, columns: Sequence[str]) -> list[str]:
-        needed = dict.fromkeys(column for name in columns for column in self.inputs.get(name, (name,)))
-        return list(needed) or self.source.schema.names[:1]
-
-    def _record_batches(self, columns: Sequence[str], read: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in read:
-            yield from self._with(pa.table(batch), columns).to_batches()
-            del batch  # or it would be held while the next one is read
-
-    def _of_reader(self, columns: Sequence[str], reader: Reader) -> Iterator[pa.Table]:
-        for batch in reader():
-            yield self._with(batch if isinstance(batch, pa.Table) else pa.table(batch), columns)
-            del batch  # or it would be held while the next one is read
-
-    def _with(self, events: pa.Table, columns: Sequence[str]) -> pa.Table:
-        """Some of the columns of events, computed where they are."""
-        made = {}
-        for name in columns:
-            if name not in self.expressions:
-                made[name] = events.column(name)
-                continue
-            try:
-                made[name] = self._computed(events.select(self.inputs[name]), name).column(0)
-            except pa.ArrowException as error:
-                raise QueryError(f"the input {name} cannot be computed of the events: {one_line(error)}") from error
-        return pa.table(made)
+    def made(self, name: str, events: pa.Table) -> pa.ChunkedArray:
+        try:
+            return self._computed(events.select(self.inputs[name]), name).column(0)
+        except pa.ArrowException as error:
+            raise QueryError(f"the input {name} cannot be computed of the events: {one_line(error)}") from error
 
     def _computed(self, events: pa.Table, name: str) -> pa.Table:
         """The column of an expression."""

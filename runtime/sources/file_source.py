@@ -14,7 +14,7 @@ from ...aggregators.errors import EngineError, QueryError
 from ..tuning import READ_ROWS
 from .arrow import Readers, Source
 from .conditions import applied, columns_of, filtered
-from .files import File, Files, one_line
+from .files import File, Files
 from .formats import READERS, conformed, in_microseconds, reason
 from .ipc import with_names
 from .opening import in_one_order
@@ -103,7 +103,8 @@ class FileSource(Source):
         The columns needed are these and those that the condition names.
         """
         for file, groups in part:
-            for batch in in_one_order(readable(decoded_in(file, names, text, groups, threads)), self.schema):
+            found = self._readable((), decoded_in(file, names, text, groups, threads))
+            for batch in in_one_order(found, self.schema):
                 if self.condition is None:
                     yield batch
                 else:
@@ -138,7 +139,7 @@ class FileSource(Source):
         return pa.RecordBatchReader.from_batches(found.schema, self._readable(needed, found))
 
     def _readable(self, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of a scan; EngineError where they cannot be read, with the column that is to blame."""
+        """The same batches; EngineError where they cannot be read, with the column of those named that is to blame."""
         try:
             yield from batches
         except (pa.ArrowException, OSError) as error:
@@ -180,14 +181,6 @@ def decoded_in(
         buffer_size=BUFFER_BYTES if large else 0,
     ) as reader:
         yield from decoded(reader, file.path, columns, groups, threads)
-
-
-def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches; EngineError where they cannot be read."""
-    try:
-        yield from batches
-    except (pa.ArrowException, OSError) as error:
-        raise EngineError(f"the events cannot be read: {one_line(error)}") from error
 
 
 def typed(files: Files, data: ds.Dataset) -> tuple[ds.Dataset, dict[str, str]]:

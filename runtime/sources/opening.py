@@ -107,11 +107,7 @@ def some_of(data: Any, columns: Sequence[str]) -> Any:
         return data[wanted].reset_index(drop=True) if len(wanted) == len(columns) else data[wanted]
     if len(wanted) < len(columns):
         return None
-    return data.select(wanted) if library == "polars" else data.select(*map(_duckdb_column, wanted))
-
-
-def _duckdb_column(name: str) -> Any:
-    return sys.modules["duckdb"].ColumnExpression(name)
+    return data.select(*(map(sys.modules["duckdb"].ColumnExpression, wanted) if library == "duckdb" else wanted))
 
 
 def stream_of(data: Any, columns: Sequence[str]) -> pa.RecordBatchReader:

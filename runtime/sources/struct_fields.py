@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .arrow import Reader, Readers, Source
+from .arrow import Source
+from .extended import ExtendedSource
 
 Path = tuple[str, ...]
 """A column of structs, then a field in it, and so on."""
@@ -44,7 +43,7 @@ def type_at(schema: pa.Schema, path: Path) -> pa.DataType | None:
     return type
 
 
-class StructFields(Source):
+class StructFields(ExtendedSource):
     """Events with fields of their structs as further columns.
 
     Parameters
@@ -56,42 +55,10 @@ class StructFields(Source):
     """
 
     def __init__(self, source: Source, paths: Mapping[str, Path]) -> None:
-        self.source, self.paths = source, dict(paths)
+        self.paths = dict(paths)
         added = [pa.field(name, type_at(source.schema, path)) for name, path in paths.items()]
-        self.schema = pa.schema([*source.schema, *added])
+        super().__init__(source, added, {name: path[:1] for name, path in paths.items()})
 
-    def where(self, condition: Any) -> Source:
-        return StructFields(self.source.where(condition), self.paths)
-
-    def count(self) -> int | None:
-        return self.source.count()
-
-    def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        found = self.source.readers(
-            self._input_columns(columns), [name for name in dictionaries if name not in self.paths]
-        )
-        if found is None:
-            return None
-        return Readers((partial(self._extended, read, list(columns)) for read in found.readers), found.threads)
-
-    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
-
-    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in self.source.batches(self._input_columns(schema.names)):
-            yield pa.RecordBatch.from_arrays([self._column(batch, name) for name in schema.names], schema=schema)
-            del batch  # or it would be held while the next one is read
-
-    def _input_columns(self, columns: Sequence[str]) -> list[str]:
-        """The columns of the events that some columns are made of."""
-        return list(dict.fromkeys(self.paths[name][0] if name in self.paths else name for name in columns))
-
-    def _extended(self, read: Reader, columns: Sequence[str]) -> Iterator[pa.RecordBatch | pa.Table]:
-        for batch in read():
-            yield type(batch).from_arrays([self._column(batch, name) for name in columns], columns)
-            del batch
-
-    def _column(self, batch: Any, name: str) -> Any:
-        path = self.paths.get(name)
-        return batch.column(name) if path is None else pc.struct_field(batch.column(path[0]), list(path[1:]))
+    def made(self, name: str, events: pa.Table) -> pa.ChunkedArray:
+        column, *fields = self.paths[name]
+        return pc.struct_field(events.column(column), fields)

@@ -12,10 +12,9 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..frames.windows import Windows
 from ..plan.plan import PARAMETERS, Plan, fingerprint
-from ..threads import at_once
 from .asked import Asked, view_of
 from .commits import Commit, StoredFile
-from .layout import END, START, Layout, frames_of
+from .layout import Layout, frames_of
 from .table import Table, query_of
 
 
@@ -71,19 +70,19 @@ class AtRest:
         """
         self._require_same(plan)
         if plan.in_rows:
-            frames_of(plan, *self._bounds(()))
+            frames_of(plan, *self.table.bounds(self.layout, ()))
         layout, asked = self.layout, Before(plan, after=begin - lateness, begin=begin)
         if not layout.is_bound(begin):
-            raise self._cut(begin, *layout.bounds(begin))
+            raise self._cut(begin, *layout.bounds(np.array([begin])))
         for name, tick in self.commit.since.items():
             if name in plan.outputs:
                 self._require_kept(asked, tick, f"{name!r} is stored", "or .refresh(...) from there on")
         if self.commit.expired is not None:
             self._require_kept(asked, self.commit.expired, "the stored partials are kept", "or shorter windows")
         files = [each for each in self.table.needed(plan, self.commit.parts, asked) if each.first < begin]
-        starts, ends = self._bounds(files)
-        if (cut := np.flatnonzero((starts < begin) & (ends > begin))).size:
-            raise self._cut(begin, int(starts[cut[0]]), int(ends[cut[0]]))
+        starts, ends = self.table.bounds(layout, files)
+        if (cut := (starts < begin) & (ends > begin)).any():
+            raise self._cut(begin, starts[cut], ends[cut])
         frames_of(plan, starts[starts < begin], ends[starts < begin])
         layout.columns(plan)  # an error where a state is not stored
         return asked, files
@@ -112,21 +111,11 @@ class AtRest:
                     f"{word(asked.begin)}, may reach further back; expected a later until=, {instead}"
                 )
 
-    def _bounds(self, files: Iterable[StoredFile]) -> tuple[Ints, Ints]:
-        """The bounds of the frames in files, each at least once."""
-
-        def of(file: StoredFile) -> Ints:
-            rows = self.table.read(self.layout, [file], [START, END])
-            return np.unique(np.stack([self.layout.starts(rows), self.layout.ends(rows)]), axis=1)
-
-        found = np.concatenate([np.empty((2, 0), np.int64), *at_once(of, [*files])], axis=1)
-        return found[0], found[1]
-
-    def _cut(self, begin: int, first: int, end: int) -> QueryError:
-        word = self.layout.plan.times.word
+    def _cut(self, begin: int, starts: Ints, ends: Ints) -> QueryError:
+        """The error for a tick inside of the first of some frames."""
+        at, first, end = map(self.layout.plan.times.word, (begin, int(starts[0]), int(ends[0])))
         return QueryError(
-            f"until is {word(begin)}, inside of the stored frame of times from {word(first)} up to {word(end)}; "
-            "expected one of these"
+            f"until is {at}, inside of the stored frame of times from {first} up to {end}; expected one of these"
         )
 
 

@@ -202,13 +202,24 @@ class Commits:
     ----------
     system, path
         The file system, and the table's path on it.
+    address
+        Of the table, as other programs open it.
     kept
         What is kept in memory of it.
     """
 
     system: FileSystem
     path: str
-    kept: Kept = field(default_factory=Kept, compare=False, repr=False, kw_only=True)
+    address: str
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a table of this kind is there; False too where nothing can be read, which who reads says better."""
+        try:
+            return bool(self._manifests())
+        except (pa.ArrowException, OSError):
+            return False
 
     def latest(self) -> Commit:
         """The last commit, of the number 0 where there is none; not read anew where it is the one before.
@@ -258,7 +269,7 @@ class Commits:
         """Delete files that no commit of the last time names, and manifests from before; gives the paths of files."""
         limit = datetime.datetime.now(datetime.UTC) - grace
         files = self._files()
-        manifests = {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
+        manifests = numbered(files)
         # One is the last until the next one is there.
         old = {number for number, after in itertools.pairwise(sorted(manifests)) if manifests[after].mtime <= limit}
         there = [file for each in {*manifests} - old for file in self.read(each).named]
@@ -280,9 +291,14 @@ class Commits:
         for each in [self._at(folder), *([self.path, str(Path(self.path).parent)] if first else [])]:
             flushed(each)
 
-    def _files(self) -> list[FileInfo]:
-        found = self.system.get_file_info(FileSelector(self.path, recursive=True, allow_not_found=True))
-        return [each for each in found if each.type == FileType.File]
+    def _files(self, *folder: str) -> list[FileInfo]:
+        """All files in the table, or those just in a folder of it."""
+        where = FileSelector(self._at(*folder), recursive=not folder, allow_not_found=True)
+        return [each for each in self.system.get_file_info(where) if each.type == FileType.File]
+
+    def _manifests(self) -> dict[int, FileInfo]:
+        """The manifests that are there, by their numbers."""
+        return numbered(self._files(FOLDER))
 
     def _unnamed(self, files: Iterable[FileInfo], there: Iterable[StoredFile], limit: datetime.datetime) -> list[str]:
         """The paths of files of ours, from before a time, that are not among those there."""
@@ -298,12 +314,6 @@ class Commits:
         """Whether a manifest is there as it was, and none after it: the first ones go first."""
         own, after = self.system.get_file_info([self._at(FOLDER, named(each)) for each in (number, number + 1)])
         return bool(stamp_of(own) == stamp and after.type == FileType.NotFound)
-
-    def _manifests(self) -> dict[int, FileInfo]:
-        """The manifests that are there, by their numbers."""
-        found = self.system.get_file_info(FileSelector(self._at(FOLDER), allow_not_found=True))
-        named = ((NAME.fullmatch(each.base_name), each) for each in found if each.type == FileType.File)
-        return {int(name[1]): each for name, each in named if name}
 
     def read(self, number: int) -> Commit:
         """The commit of a number."""
@@ -345,6 +355,11 @@ class Commits:
         return "/".join((self.path.rstrip("/"), *parts))
 
 
+def numbered(files: Iterable[FileInfo]) -> dict[int, FileInfo]:
+    """The manifests among files, by their numbers."""
+    return {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
+
+
 def stamp_of(manifest: FileInfo) -> tuple[Any, ...]:
     """By which it is known whether a manifest is the same."""
     return manifest.type, manifest.mtime_ns, manifest.size
@@ -377,10 +392,8 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
                 f"the stored partials have version {version}, and this framefold knows up to {VERSION}; expected the "
                 "release that wrote them, or a later one"
             )
-        if not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
+        if version < 1 or not (isinstance(about["query"], dict) and isinstance(about["schema"], str)):
             raise ValueError(f"about {about!r}")
-        if version < 1:
-            raise ValueError(f"version {version!r}")
         if not isinstance(found["runs"], list) or not isinstance(found["files"], list):
             raise ValueError("runs, or files, are no list")
         since = {str(name): checked_int(tick) for name, tick in found.get("since", {}).items()}
@@ -389,8 +402,8 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         runs = tuple(checked(Run, each) for each in found["runs"])
         if any(datetime.datetime.fromisoformat(each.written).tzinfo is None for each in runs):
             raise ValueError("a run was written at a time without a zone")
-        files = tuple(map(file_of, found["files"]))
-        rollups = tuple(file_of(each, Rollup) for each in found.get("rollups", ()))
+        files = tuple(checked(StoredFile, each) for each in found["files"])
+        rollups = tuple(checked(Rollup, each) for each in found.get("rollups", ()))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
         for each in (*files, *rollups):
@@ -411,24 +424,13 @@ def checked_int(found: Any) -> int:
     return found
 
 
-def file_of(found: Any, kind: Any = StoredFile) -> Any:
-    """A file as JSON has it."""
-    return checked(kind, found | {name: tuple(found.get(name, ())) for name in lists_of(kind)})
-
-
 def checked(kind: Any, found: Any) -> Any:
     """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
-    made = kind(**found)
+    made = kind(**{name: tuple(value) if type(value) is list else value for name, value in {**found}.items()})
     for name, right in checks_of(kind):
         if not right(value := getattr(made, name)):
             raise ValueError(f"{name} {value!r}")
     return made
-
-
-@cache
-def lists_of(kind: Any) -> list[str]:
-    """The fields of a dataclass that are lists in JSON."""
-    return [each.name for each in fields(kind) if each.type == "tuple[str, ...]"]
 
 
 @cache

@@ -11,9 +11,9 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import QueryError
 from ..partials.partials import Partials
-from .commits import Commit, Run, StoredFile
+from .commits import Commit, Run
 from .layout import START, Layout
-from .table import Table, is_of_keys, run_of
+from .table import Change, Table, Written, is_of_keys, run_of
 from .upkeep import names
 
 
@@ -36,7 +36,7 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
             f"{', '.join(inexact)}; {refresh}"
         )
 
-    def deleted(before: Commit, written: list[StoredFile]) -> Commit:
+    def deleted(before: Commit, change: Change) -> Commit:
         if before.run(run) or not len(rows):
             return before
         near = [each for each in before.parts if each.first < until and each.end > first]
@@ -51,15 +51,14 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
                 f"{word(until)}; {refresh}"
             )
         files = [each for each in before.files if each not in touched]
-        files += table.rewritten(layout, touched, lambda stored: ~layout.in_frame(stored, rows), written)
+        files += change.rewritten(touched, lambda stored: ~layout.in_frame(stored, rows))
         some = layout.counts(left) > 0
-        new = [file for file, _ in table.write_rows(layout, left.filter(pa.array(some)), (run,), names(touched))]
-        written += new
-        marks = table.marked(layout, total.filter(pa.array(~some)), run, written)
-        events = -int(layout.counts(rows).sum())
-        return replace(before, runs=(*before.runs, run_of(run, events, new)), files=(*files, *new, *marks))
+        new = change.write(left.filter(pa.array(some)), (run,), names(touched))
+        marks = change.marked(total.filter(pa.array(~some)), run)
+        taken_out = run_of(run, Written(new, -int(layout.counts(rows).sum())))
+        return replace(before, runs=(*before.runs, taken_out), files=(*files, *new, *marks))
 
-    return table.change(layout, deleted).run(run) or run_of(run, 0, ())
+    return table.change(layout, deleted).run(run) or run_of(run, Written([], 0))
 
 
 def why_not(bound: BoundAggregate) -> str:
@@ -98,8 +97,8 @@ def forget(table: Table, layout: Layout, keys: pa.Table) -> list[str]:
     """Remove the rows of some keys; gives the files that have them still, which only earlier commits name."""
     gone: list[str] = []
 
-    def forgotten(before: Commit, written: list[StoredFile]) -> Commit:
-        files = table.rewritten(layout, before.files, lambda rows: ~is_of_keys(rows, keys), written)
+    def forgotten(before: Commit, change: Change) -> Commit:
+        files = change.rewritten(before.files, lambda rows: ~is_of_keys(rows, keys))
         gone[:] = [each.path for each in before.files if each not in files]
         gone.extend(each.path for each in before.rollups if not {*gone}.isdisjoint(each.of))
         return replace(before, files=tuple(files)) if gone else before

@@ -8,11 +8,10 @@ import json
 import math
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, FileType, LocalFileSystem
+from pyarrow.fs import FileType, LocalFileSystem
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
@@ -35,25 +34,15 @@ DAY = "day"
 """The column that folders give."""
 
 
-def is_delta(system: FileSystem, path: str) -> bool:
-    """Whether a Delta Lake table is there; False too where nothing can be read, which who reads says better."""
-    try:
-        return bool(system.get_file_info(f"{path}/{LOG}").type == FileType.Directory)
-    except (pa.ArrowException, OSError):
-        return False
-
-
-@dataclass(frozen=True)
 class DeltaCommits(Commits):
-    """The commits of a Delta Lake table; the package ``deltalake`` writes them (the extra ``delta``).
+    """The commits of a Delta Lake table; the package ``deltalake`` writes them (the extra ``delta``)."""
 
-    Parameters
-    ----------
-    address
-        Of the table, as Delta Lake opens it.
-    """
-
-    address: str
+    @property
+    def is_there(self) -> bool:
+        try:
+            return bool(self.system.get_file_info(self._at(LOG)).type == FileType.Directory)
+        except (pa.ArrowException, OSError):
+            return False
 
     def latest(self) -> Commit:
         table = self._table()

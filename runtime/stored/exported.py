@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -18,8 +19,8 @@ from ..streams.scope import holds
 from .asked import view_of
 from .before import require_states
 from .commits import Commit, StoredFile
-from .layout import END, START, Layout, frames_of
-from .table import Table, about, run_of
+from .layout import Layout, frames_of
+from .table import Change, Table, Written, about, run_of
 
 STREAM = "stream"
 """Under which name a commit says of which stream its partials are."""
@@ -133,7 +134,7 @@ def exported(plan: Plan, checkpoint: str, batch: int, watermark: int, gone: int,
     return Exported(checkpoint, batch, watermark, gone, reach, {**query}, plan.state_columns)
 
 
-def store(table: Table, layout: Layout, said: Exported, run: str, written: Sequence[tuple[StoredFile, int]]) -> None:
+def store(table: Table, layout: Layout, said: Exported, run: str, written: Written) -> None:
     """Commit the files of a state; nothing where it is there already.
 
     Raises
@@ -141,17 +142,16 @@ def store(table: Table, layout: Layout, said: Exported, run: str, written: Seque
     EngineError
         If other partials are there.
     """
-    files = tuple(file for file, _ in written)
 
-    def added(before: Commit, more: list[StoredFile]) -> Commit:
-        more += files
+    def added(before: Commit, change: Change) -> Commit:
+        change.written.extend(written.files)
         if before.run(run):
             return before
         require_free(before, table)
-        done = run_of(run, sum(count for _, count in written), files)
-        return Commit(before.number, about(layout) | {STREAM: asdict(said)}, (done,), files)
+        said_of = about(layout) | {STREAM: asdict(said)}
+        return Commit(before.number, said_of, (run_of(run, written),), tuple(written.files))
 
-    table.change(None, added)
+    table.change(layout, added, check=False)
 
 
 def require_free(commit: Commit, table: Table) -> None:
@@ -183,9 +183,7 @@ def gone_on(table: Table, said: Exported, commit: Commit, plan: Plan, lateness: 
     end = commit.end
     since = dict.fromkeys(new, end) if end is not None else {}
     layout = layout_of(plan, since)
-    rows = [table.read(layout, [each], [START, END]) for each in commit.parts]
-    for each in rows:
-        frames_of(plan, *np.unique(np.stack([layout.starts(each), layout.ends(each)]), axis=1))
+    frames_of(plan, *table.bounds(layout, commit.parts))
     same = said.query["windows"] == fingerprint(plan)["windows"]
     if not same and said.reach is None:
         raise QueryError(
@@ -237,7 +235,4 @@ def first_needed(windows: NumberedWindows, gone: int) -> int:
         low, step = low - step, 2 * step
     while before(high):
         high, step = high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if before(middle) else (low, middle)
-    return high
+    return low + bisect_left(range(low, high), True, key=lambda tick: not before(tick))

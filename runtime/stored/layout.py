@@ -113,13 +113,12 @@ class Layout:
     @cached_property
     def _never_null(self) -> set[str]:
         """The columns of which each row has a value."""
-        numbers = [
-            columns
-            for name, fields in self.plan.state_columns.items()
-            for key, columns in fields.items()
+        numbers = {
+            column
+            for (name, key, _), column in planes_of(self.plan).items()
             if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
-        ]
-        return {START, END, RUN, *(each for columns in numbers for each in columns)}
+        }
+        return {START, END, RUN, *numbers}
 
     def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
         """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""
@@ -134,11 +133,11 @@ class Layout:
 
     def starts(self, rows: pa.Table) -> Ints:
         """The first tick of the frame of each row."""
-        return self._ticks(rows, START)
+        return self.plan.times.ticks(one_array(rows.column(START)))
 
     def ends(self, rows: pa.Table) -> Ints:
         """The first tick after the frame of each row."""
-        return self._ticks(rows, END)
+        return self.plan.times.ticks(one_array(rows.column(END)))
 
     def counts(self, rows: pa.Table) -> Ints:
         """The number of events of each row."""
@@ -182,33 +181,28 @@ class Layout:
 
     def is_bound(self, tick: int) -> bool:
         """Whether a frame starts at a tick."""
-        before, after = self.plan.axis.frames(np.array([tick - 1, tick]), None)[0]
-        return bool(before != after)
+        return self.begin(tick) == tick
 
     def begin(self, tick: int) -> int:
         """The start of the frame that a tick is in."""
-        return self.bounds(tick)[0]
+        return int(self.bounds(np.array([tick]))[0][0])
 
-    def bounds(self, tick: int) -> tuple[int, int]:
-        """The start of the frame that a tick is in, and its end."""
-        bounds = self.plan.axis.windows[0].frame_bounds(self.plan.axis.frames(np.array([tick]), None)[0])
+    def bounds(self, ticks: Ints) -> tuple[Ints, Ints]:
+        """The starts of the frames that ticks are in, and their ends."""
+        bounds = self.plan.axis.windows[0].frame_bounds(self.plan.axis.frames(ticks, None)[0])
         assert bounds is not None
-        return int(bounds[0][0]), int(bounds[1][0])
+        return bounds
 
     def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
-        added = [self.plan.state_columns[name] for name in self.since if name in self.plan.outputs]
-        columns = [each for fields in added for planes in fields.values() for each in planes]
-        if not (missing := [name for name in columns if name in names and name not in rows.column_names]):
+        added = [column for (name, _, _), column in planes_of(self.plan).items() if name in self.since]
+        if not (missing := [name for name in added if name in names and name not in rows.column_names]):
             return rows
         keys = [pa.nulls(len(rows), self.plan.partials_schema.field(name).type) for name in self.plan.keys]
         none = Partials.without_events(self.plan, keys, np.zeros(len(rows), np.int64)).table
         for name in missing:
             rows = rows.append_column(self.schema.field(name), none.column(name))
         return rows
-
-    def _ticks(self, rows: pa.Table, name: str) -> Ints:
-        return self.plan.times.ticks(one_array(rows.column(name)))
 
     def days(self, rows: pa.Table) -> Ints | None:
         """The day, since the epoch, on which the frame of each row starts; None where times are plain numbers."""
@@ -244,7 +238,7 @@ class Layout:
         QueryError
             If a stored frame is not inside one frame of the query.
         """
-        starts, ends = self._ticks(rows, START), self._ticks(rows, END)
+        starts, ends = self.starts(rows), self.ends(rows)
         runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
         frames, inside = frames_of(plan, starts[runs], ends[runs]) if in_frames else (starts[runs], None)
         if together is not None and (found := together(starts[runs])) is not None:
@@ -269,26 +263,17 @@ class Layout:
 
     def _stored(self, plan: Plan) -> dict[str, str]:
         """The column of a table that is each of a query's planes, but for first ticks where any of a frame will do."""
-        stored = self.plan
-        named = {
-            (name, key, plane): column
-            for name, fields in stored.state_columns.items()
-            for key, columns in fields.items()
-            for plane, column in zip(stored.states[name].fields[key].planes, columns, strict=True)
-        }
-        found = {}
         exact = "last" in plan.window_inputs or any(  # a stream that asks for last needs first, too
             "first" in each.window_inputs | each.stream_inputs for each in plan.axis.windows
         )
         any_will_do = not exact and tuple(plan.window_inputs) != KEPT
-        for name, fields in plan.state_columns.items():
-            of = self._state_of(plan, name)
-            if any_will_do and of == stored.input_state("first"):
-                continue
-            for key, columns in fields.items():
-                for plane, column in zip(plan.states[name].fields[key].planes, columns, strict=True):
-                    found[column] = named[of, key, plane]
-        return found
+        left_out = self.plan.input_state("first") if any_will_do else None
+        of, stored = {name: self._state_of(plan, name) for name in plan.states}, planes_of(self.plan)
+        return {
+            column: stored[of[name], key, plane]
+            for (name, key, plane), column in planes_of(plan).items()
+            if of[name] != left_out
+        }
 
     def _state_of(self, plan: Plan, name: str) -> str:
         """The name among the stored states of a state of a query."""
@@ -304,6 +289,16 @@ class Layout:
             return name
         spec = plan.outputs[name].spec  # of a column beside others, such as one of several over it
         return next(own for own, bound in self.plan.outputs.items() if bound.spec.is_alike(spec))
+
+
+def planes_of(plan: Plan) -> dict[tuple[str, str, str], str]:
+    """The columns of the states of a plan, by the name of each state, its field, and the plane of that."""
+    return {
+        (name, key, plane): column
+        for name, fields in plan.state_columns.items()
+        for key, columns in fields.items()
+        for plane, column in zip(plan.states[name].fields[key].planes, columns, strict=True)
+    }
 
 
 @lru_cache

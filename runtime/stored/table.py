@@ -8,9 +8,9 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.arrays import Bools
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
 from ..columns.field_types import CATEGORIES
@@ -33,8 +33,15 @@ from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
 from .commits import MARKS, VERSION, Commit, Commits, Rollup, Run, StoredFile
-from .delta import DeltaCommits, is_delta
+from .delta import DeltaCommits
 from .layout import END, START, Layout, in_parquet
+
+
+class Written(NamedTuple):
+    """Files that have been written, and the number of events in them."""
+
+    files: list[StoredFile]
+    events: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Table:
 
     @classmethod
     def at(cls, path: str, format: str | None = None) -> Table:
-        """The table at a path or address, there or not, in a format of :data:`FORMATS`; None: in that of what is there.
+        """The table at a path or address, there or not, in one of the :data:`FORMATS`; None: in that of what is there.
 
         Raises
         ------
@@ -59,21 +66,20 @@ class Table:
             If a table of the other format is there.
         """
         system, (place,) = Files((path,)).places
-        delta = is_delta(system, place)
-        if format is not None and delta != (format == "delta") and (delta or Commits(system, place).latest().number):
-            there = FORMATS[delta]
+        address = place if isinstance(system, LocalFileSystem) else path
+        kinds = {name: commits(system, place, address) for name, commits in FORMATS.items()}
+        there = next((name for name, commits in kinds.items() if commits.is_there), format or "parquet")
+        if format not in (None, there):
             raise EngineError(
                 f"the stored partials {place!r} are of format {there!r}; expected it instead of {format!r}"
             )
-        if delta or format == "delta":
-            return cls(DeltaCommits(system, place, place if isinstance(system, LocalFileSystem) else path))
-        return cls(Commits(system, place))
+        return cls(kinds[there])
 
     def append(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Run:
         """Add the partials of a run; see :meth:`commit`."""
-        return self.commit(layout, list(self.write(layout, merged, run, within)), run, within)
+        return self.commit(layout, self.write(layout, layout.rows(merged, run), run, within), run, within)
 
-    def commit(self, layout: Layout, written: Sequence[Written], run: str, within: Span | None = None) -> Run:
+    def commit(self, layout: Layout, written: Written, run: str, within: Span | None = None) -> Run:
         """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
 
         Parameters
@@ -88,99 +94,41 @@ class Table:
         QueryError
             If the order of events counts, and the run has events of frames that are there.
         """
-        files = tuple(file for file, _ in written)
-        events = sum(count for _, count in written)
+        files = written.files
 
-        def added(before: Commit, more: list[StoredFile]) -> Commit:
+        def added(before: Commit, change: Change) -> Commit:
+            change.written.extend(files)
             if before.run(run):
                 return before
-            more += files
             said = about(layout) if files or not before.number else before.about
-            there = before.files if within is None else self._outside(layout, before, files, run, within, more)
+            there = before.files if within is None else change.outside(before, files, run, within)
             if layout.plan.ordered:
                 self._require_new_frames(layout, there, files)
             since = before.since if within is None else reaching(before.since, within)
-            runs = (*before.runs, run_of(run, events, files))
+            runs = (*before.runs, run_of(run, written))
             return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
 
-        found = self.change(layout if files else None, added).run(run)
+        found = self.change(layout, added, check=bool(files)).run(run)
         assert found is not None
         return found
 
-    def change(self, layout: Layout | None, make: Callable[[Commit, list[StoredFile]], Commit]) -> Commit:
-        """Commit a change as a whole: what ``make`` gives for the last commit, and for a list of the files it writes.
+    def change(self, layout: Layout, make: Callable[[Commit, Change], Commit], *, check: bool = True) -> Commit:
+        """Commit a change as a whole: what ``make`` gives for the last commit.
 
-        Those that are not in the commit in the end go. EngineError where the table is of another query than a layout.
+        The files that it writes and that are not in the commit in the end go. With ``check`` it is an EngineError if
+        the table is of another query than a layout.
         """
-        written: list[StoredFile] = []
+        change = Change(self, layout)
 
         def made(before: Commit) -> Commit:
-            if layout is not None:
+            if check:
                 check_fits(before, layout)
-            return make(before, written)
+            return make(before, change)
 
         after = self.commits.change(made)
-        for each in {*written} - {*after.named}:
-            self.commits.system.delete_file(f"{self.commits.path}/{each.path}")
+        for path in {each.path for each in change.written} - {each.path for each in after.named}:
+            self.commits.system.delete_file(f"{self.commits.path}/{path}")
         return after
-
-    def rewritten(
-        self,
-        layout: Layout,
-        files: Iterable[StoredFile],
-        kept: Callable[[pa.Table], Bools],
-        written: list[StoredFile],
-    ) -> list[StoredFile]:
-        """Files with the rows that are kept: those that lose any are written anew, and put into a list."""
-        found = []
-        for each in files:
-            rows = self.read(layout, [each])
-            mask = kept(rows)
-            if mask.all():
-                found.append(each)
-                continue
-            left = rows.filter(pa.array(mask))
-            folder = MARKS if each.marks else ""
-            new = [file for file, _ in self.write_rows(layout, left, each.runs, each.merged, folder)]
-            written += new
-            found += new
-        return found
-
-    def _outside(
-        self,
-        layout: Layout,
-        before: Commit,
-        new: Sequence[StoredFile],
-        run: str,
-        within: Span,
-        written: list[StoredFile],
-    ) -> tuple[StoredFile, ...]:
-        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
-        first, until = within
-
-        def kept(rows: pa.Table) -> Bools:
-            starts, ends = layout.starts(rows), layout.ends(rows)
-            for tick in within:
-                cut = np.flatnonzero((starts < tick) & (ends > tick))
-                if len(cut):
-                    begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
-                    raise QueryError(
-                        f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
-                    )
-            return (starts < first) | (starts >= until)
-
-        touched = [each for each in before.files if each.first < until and each.end > first]
-        there = [each for each in before.files if each not in touched]
-        gone = self.read(layout, [each for each in touched if not each.marks])
-        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, self.read(layout, new))))
-        marks = self.marked(layout, gone, run, written)
-        return (*there, *self.rewritten(layout, touched, kept, written), *marks)
-
-    def marked(self, layout: Layout, gone: pa.Table, run: str, written: list[StoredFile]) -> list[StoredFile]:
-        """Files that say that a run has changed the frames of rows that are gone."""
-        marks = [file for file, _ in self.write_rows(layout, layout.merged(gone, run), (run,), folder=MARKS)]
-        written += marks
-        return marks
 
     def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
         """QueryError where files have a key and a frame within one that others have."""
@@ -202,13 +150,12 @@ class Table:
                 f"{ordered!r}; expected a run whose frames are all new, or .refresh(...)"
             )
 
-    def write(self, layout: Layout, merged: Partials, run: str, within: Span | None = None) -> Iterator[Written]:
-        """Write merged partials, those between two ticks, as files of a day each, which are not in the table yet."""
-        rows = layout.rows(merged, run)
+    def write(self, layout: Layout, rows: pa.Table, run: str, within: Span | None = None) -> Written:
+        """Write the rows of a run, those between two ticks, to files, which are not in the table yet."""
         if within is not None:
             starts = layout.starts(rows)
             rows = rows.filter(pa.array((starts >= within[0]) & (starts < within[1])))
-        yield from self.write_rows(layout, rows, (run,))
+        return Written(list(self.write_rows(layout, rows, (run,))), int(layout.counts(rows).sum()))
 
     def write_rows(
         self,
@@ -217,12 +164,12 @@ class Table:
         runs: tuple[str, ...],
         merged: tuple[str, ...] = (),
         folder: str = "",
-    ) -> Iterator[Written]:
+    ) -> Iterator[StoredFile]:
         """Write rows as files of a day each, below a folder."""
         if not len(rows):
             return
         coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
-        days, starts, ends, counts = layout.days(rows), layout.starts(rows), layout.ends(rows), layout.counts(rows)
+        days, starts, ends = layout.days(rows), layout.starts(rows), layout.ends(rows)
         for day in [None] if days is None else np.unique(days).tolist():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
@@ -233,14 +180,23 @@ class Table:
             pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
             (first, last), end = edges(starts[mine]), int(ends[mine].max())
-            file = StoredFile(path, runs, len(some), size, first, last, end, merged, folder == MARKS)
-            yield file, int(counts[mine].sum())
+            yield StoredFile(path, runs, len(some), size, first, last, end, merged, folder == MARKS)
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of files; EngineError where they are not what the table says."""
         names = layout.schema.names if columns is None else list(columns)
         schema = pa.schema([layout.schema.field(name) for name in names])
         return pa.concat_tables([schema.empty_table(), *at_once(partial(self._read, layout, schema), list(files))])
+
+    def bounds(self, layout: Layout, files: Iterable[StoredFile]) -> tuple[Ints, Ints]:
+        """The first ticks of the frames in files, and the first ones after them; each frame at least once."""
+
+        def of(file: StoredFile) -> Ints:
+            rows = self.read(layout, [file], [START, END])
+            return np.unique(np.stack([layout.starts(rows), layout.ends(rows)]), axis=1)
+
+        starts, ends = np.concatenate([np.empty((2, 0), np.int64), *at_once(of, [*files])], axis=1)
+        return starts, ends
 
     def partials(
         self,
@@ -275,11 +231,12 @@ class Table:
         with self._reading(file):
             footer = kept.value(file.path, (), lambda: self._opened(file).metadata, lambda of: int(of.serialized_size))
             groups = groups_of(footer, keys)
-        rows = (
-            kept.value(file.path, (group, names), partial(self._read, layout, schema, file, [group]), nbytes)
-            for group in groups
-        )
-        return pa.concat_tables([schema.empty_table(), *(of_keys(each, keys) for each in rows)])
+
+        def rows_of(group: int) -> pa.Table:
+            read = partial(self._read, layout, schema, file, [group])
+            return kept.value(file.path, (group, names), read, lambda rows: int(rows.nbytes))
+
+        return pa.concat_tables([schema.empty_table(), *(of_keys(rows_of(group), keys) for group in groups)])
 
     def _opened(self, file: StoredFile) -> pq.ParquetFile:
         return pq.ParquetFile(f"{self.commits.path}/{file.path}", filesystem=self.commits.system)
@@ -334,6 +291,67 @@ class Table:
         return [each for each, kept in zip(files, some, strict=True) if kept]
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a commit changes in a table.
+
+    Parameters
+    ----------
+    table, layout
+        What is changed, and how its rows lie.
+    written
+        The files that were written for it.
+    """
+
+    table: Table
+    layout: Layout
+    written: list[StoredFile] = field(default_factory=list)
+
+    def write(
+        self, rows: pa.Table, runs: tuple[str, ...], merged: tuple[str, ...] = (), folder: str = ""
+    ) -> list[StoredFile]:
+        """Write rows; see :meth:`Table.write_rows`."""
+        new = list(self.table.write_rows(self.layout, rows, runs, merged, folder))
+        self.written.extend(new)
+        return new
+
+    def rewritten(self, files: Iterable[StoredFile], kept: Callable[[pa.Table], Bools]) -> list[StoredFile]:
+        """Files with the rows that are kept: those that lose any are written anew."""
+        found = []
+        for each in files:
+            rows = self.table.read(self.layout, [each])
+            mask = kept(rows)
+            folder = MARKS if each.marks else ""
+            whole = mask.all()
+            found += [each] if whole else self.write(rows.filter(pa.array(mask)), each.runs, each.merged, folder)
+        return found
+
+    def marked(self, gone: pa.Table, run: str) -> list[StoredFile]:
+        """Files that say that a run has changed the frames of rows that are gone."""
+        return self.write(self.layout.merged(gone, run), (run,), folder=MARKS)
+
+    def outside(self, before: Commit, new: Sequence[StoredFile], run: str, within: Span) -> list[StoredFile]:
+        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
+        (first, until), table, layout = within, self.table, self.layout
+
+        def kept(rows: pa.Table) -> Bools:
+            starts, ends = layout.starts(rows), layout.ends(rows)
+            for tick in within:
+                cut = np.flatnonzero((starts < tick) & (ends > tick))
+                if len(cut):
+                    begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
+                    raise QueryError(
+                        f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
+                    )
+            return (starts < first) | (starts >= until)
+
+        touched = [each for each in before.files if each.first < until and each.end > first]
+        there = [each for each in before.files if each not in touched]
+        gone = table.read(layout, [each for each in touched if not each.marks])
+        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, table.read(layout, new))))
+        return [*there, *self.rewritten(touched, kept), *self.marked(gone, run)]
+
+
 def with_rollups(
     plan: Plan, files: Sequence[StoredFile], rollups: Sequence[Rollup], asked: Asked
 ) -> Sequence[StoredFile]:
@@ -356,10 +374,10 @@ def with_rollups(
     return [*(each for each in files if each.path in there), *taken]
 
 
-def run_of(run: str, events: int, files: Sequence[StoredFile]) -> Run:
+def run_of(run: str, written: Written) -> Run:
     """What a run has brought, as of now."""
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-    return Run(run, events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
+    now, files = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"), written.files
+    return Run(run, written.events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
 
 
 def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
@@ -375,12 +393,6 @@ def in_parts(files: Sequence[StoredFile], rows: int) -> list[list[StoredFile]]:
         [file for _, file in part]
         for _, part in itertools.groupby(zip(before, files, strict=False), lambda pair: pair[0] // rows)
     ]
-
-
-def nbytes(rows: pa.Table) -> int:
-    """The bytes of rows."""
-    found: int = rows.nbytes
-    return found
 
 
 def of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
@@ -421,14 +433,11 @@ def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
     ]
 
 
-Written = tuple[StoredFile, int]
-"""A file, and the number of the events that it has."""
-
 Span = tuple[int, int]
 """The first tick of some frames, and the first one after them."""
 
-FORMATS = ("parquet", "delta")
-"""Plain Parquet files with manifests of ours, and Delta Lake."""
+FORMATS: dict[str, type[Commits]] = {"delta": DeltaCommits, "parquet": Commits}
+"""How the commits of each format are kept: those of Delta Lake, or of plain Parquet files with manifests of ours."""
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FORMAT: dict[str, Any] = {"compression": "lz4"}
@@ -462,8 +471,8 @@ def known(events: pa.Schema, commit: Commit) -> pa.Schema:
     if not commit.number:
         return events
     there = commit.schema("schema")
-    for at, field in enumerate(events):
-        given, own = (field.metadata or {}).get(CATEGORIES), there.get_field_index(field.name)
+    for at, column in enumerate(events):
+        given, own = (column.metadata or {}).get(CATEGORIES), there.get_field_index(column.name)
         if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):
             events = events.set(at, there.field(own))
     return events

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..columns.ticks import TimeColumn, describe
 from ..partials.merge import merge
 from .commits import MARKS, ROLLUPS, Commit, Rollup, StoredFile
 from .layout import Layout
-from .table import Table, about, check_fits
+from .table import Change, Table, about
 
 MERGED = ""
 """The run in rows that are of several."""
@@ -26,29 +26,22 @@ MERGED = ""
 def compact(table: Table, layout: Layout) -> None:
     """Merge the files of each day into one, in which a key and frame has one row."""
 
-    def compacted(before: Commit, written: list[StoredFile]) -> Commit:
-        days = by_day(before.files)
-        if all(len(each) == 1 and not each[0].marks for each in days):
-            return before
+    def compacted(before: Commit, change: Change) -> Commit:
         files: list[StoredFile] = []
-        for some in days:
-            files += some if len(some) == 1 and not some[0].marks else one_file(table, layout, some, written)
-        return replace(before, files=tuple(files))
+        for some in by_day(before.files):
+            files += some if len(some) == 1 and not some[0].marks else one_file(change, some)
+        return before if {*files} == {*before.files} else replace(before, files=tuple(files))
 
     table.change(layout, compacted)
 
 
-def one_file(
-    table: Table, layout: Layout, files: Sequence[StoredFile], written: list[StoredFile]
-) -> Iterator[StoredFile]:
+def one_file(change: Change, files: Sequence[StoredFile]) -> list[StoredFile]:
     """Files of a day as one; it keeps the name of a run that they are all of."""
-    runs, named = names(files), not any(each.merged or each.marks for each in files)
-    rows = table.read(layout, [each for each in files if not each.marks])
-    one = named and len(runs) == 1
-    merged = layout.merged(rows, runs[0] if one else MERGED)
-    for file, _ in table.write_rows(layout, merged, runs if one else (), () if one else runs):
-        written.append(file)
-        yield file
+    runs, layout = names(files), change.layout
+    rows = change.table.read(layout, [each for each in files if not each.marks])
+    if len(runs) == 1 and not any(each.merged or each.marks for each in files):
+        return change.write(layout.merged(rows, runs[0]), runs)
+    return change.write(layout.merged(rows, MERGED), (), runs)
 
 
 def names(files: Iterable[StoredFile]) -> tuple[str, ...]:
@@ -70,7 +63,7 @@ def folder(file: StoredFile) -> str:
 def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> None:
     """Merge frames that end long enough before the last one to longer ones; QueryError where these cut any."""
 
-    def coarsened(before: Commit, written: list[StoredFile]) -> Commit:
+    def coarsened(before: Commit, change: Change) -> Commit:
         if (end := before.end) is None:
             return before
         bound = coarse.begin(back(layout.plan.times, end, older))
@@ -82,13 +75,11 @@ def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> No
                 continue
             touched.append(each)
             old.append(rows.filter(pa.array(mine)))
-            left = rows.filter(pa.array(~mine))
-            written += [file for file, _ in table.write_rows(layout, left, each.runs, each.merged)]
+            files += change.write(rows.filter(pa.array(~mine)), each.runs, each.merged)
         if not old:
             return before
         longer = coarse.rows(merge(layout.partials(pa.concat_tables(old), coarse.plan)), MERGED)
-        written += [file for file, _ in table.write_rows(layout, longer, (), names(touched))]
-        return replace(before, files=(*files, *written))
+        return replace(before, files=(*files, *change.write(longer, (), names(touched))))
 
     table.change(layout, coarsened)
 
@@ -96,24 +87,22 @@ def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> No
 def finer(layout: Layout, coarse: Layout, rows: pa.Table, bound: int) -> Bools:
     """Which rows end by a tick, in frames shorter than others."""
     starts, ends = layout.starts(rows), layout.ends(rows)
-    bounds = coarse.plan.axis.windows[0].frame_bounds(coarse.plan.axis.frames(starts, None)[0])
-    assert bounds is not None
-    mine: Bools = (ends <= bound) & (ends - starts < bounds[1] - bounds[0])
+    begins, untils = coarse.bounds(starts)
+    mine: Bools = (ends <= bound) & (ends - starts < untils - begins)
     return mine
 
 
 def roll_up(table: Table, layout: Layout, long: Layout) -> None:
     """Sum the files in each longer frame that has ended to one file beside them, with a row for each key."""
 
-    def rolled_up(before: Commit, written: list[StoredFile]) -> Commit:
+    def rolled_up(before: Commit, change: Change) -> Commit:
         there, found = {(each.begin, each.until): each for each in before.rollups}, {}
         for (begin, until), files in in_frames(long, before.parts).items():
             old = there.get((begin, until))
             if before.end is None or until > before.end or len(files) < 2:
                 continue
             if old is None or {*old.of} != {each.path for each in files}:
-                found[begin, until] = rollup(table, layout, long, files, begin, until)
-        written += found.values()
+                found[begin, until] = rollup(change, long, files, begin, until)
         return replace(before, rollups=tuple((there | found).values())) if found else before
 
     table.change(layout, rolled_up)
@@ -121,9 +110,8 @@ def roll_up(table: Table, layout: Layout, long: Layout) -> None:
 
 def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int], list[StoredFile]]:
     """The files whose rows are in one longer frame, by its start and its end; QueryError where no file is."""
-    windows, found = long.plan.axis.windows[0], dict[tuple[int, int], list[StoredFile]]()
-    bounds = windows.frame_bounds(long.plan.axis.frames(np.array([each.first for each in files], np.int64), None)[0])
-    assert bounds is not None
+    found = dict[tuple[int, int], list[StoredFile]]()
+    bounds = long.bounds(np.array([each.first for each in files], np.int64))
     for file, begin, until in zip(files, *(each.tolist() for each in bounds), strict=True):
         if file.end <= until:
             found.setdefault((begin, until), []).append(file)
@@ -137,12 +125,12 @@ def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int]
     return found
 
 
-def rollup(table: Table, layout: Layout, long: Layout, files: Sequence[StoredFile], begin: int, until: int) -> Rollup:
+def rollup(change: Change, long: Layout, files: Sequence[StoredFile], begin: int, until: int) -> Rollup:
     """The rows of files as those of one longer frame."""
-    merged = merge(layout.partials(table.read(layout, files), long.plan))
+    merged = merge(change.layout.partials(change.table.read(change.layout, files), long.plan))
     first, end = min(each.first for each in files), max(each.end for each in files)
     rows = long.rows(merged, MERGED, (np.full(len(merged), first), np.full(len(merged), end)))
-    ((file, _),) = table.write_rows(layout, rows, (), folder=ROLLUPS)
+    (file,) = change.write(rows, (), folder=ROLLUPS)
     of = tuple(each.path for each in files)
     return Rollup(**asdict(file), of=of, begin=begin, until=until)
 
@@ -150,7 +138,7 @@ def rollup(table: Table, layout: Layout, long: Layout, files: Sequence[StoredFil
 def expire(table: Table, layout: Layout, older: Duration) -> None:
     """Take away the frames that end long enough before the last one."""
 
-    def expired(before: Commit, written: list[StoredFile]) -> Commit:
+    def expired(before: Commit, change: Change) -> Commit:
         if (end := before.end) is None:
             return before
         bound = layout.begin(back(layout.plan.times, end, older))
@@ -158,7 +146,7 @@ def expire(table: Table, layout: Layout, older: Duration) -> None:
         old = [each for each in before.files if each.first < bound]
         some = [each for each in old if each.end > bound]
         files = [each for each in before.files if each not in old]
-        files += table.rewritten(layout, some, lambda rows: layout.ends(rows) > bound, written)
+        files += change.rewritten(some, lambda rows: layout.ends(rows) > bound)
         if not old and before.expired is not None:
             return before
         return replace(before, files=tuple(files), expired=bound)
@@ -169,12 +157,11 @@ def expire(table: Table, layout: Layout, older: Duration) -> None:
 def add_output(table: Table, layout: Layout, more: Layout, names: Sequence[str]) -> None:
     """Change a table to be of more outputs, from the end of its last frame on."""
 
-    def added(before: Commit, _: list[StoredFile]) -> Commit:
-        check_fits(before, layout)
+    def added(before: Commit, _: Change) -> Commit:
         since = before.since if before.end is None else {**before.since, **dict.fromkeys(names, before.end)}
         return replace(before, about=about(more), since=since)
 
-    table.change(None, added)
+    table.change(layout, added)
 
 
 def back(times: TimeColumn, end: int, older: Duration) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -15,13 +16,13 @@ from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.stored.asked import Asked
-from ...runtime.stored.commits import Run, StoredFile, file_of
+from ...runtime.stored.commits import Run, StoredFile, checked
 from ...runtime.stored.layout import Layout
-from ...runtime.stored.table import Span, Table
+from ...runtime.stored.table import Span, Table, Written
 from ..convert.names import check_result
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
-from ..engine.decision import decide
+from ..engine.decision import Decision, decide
 from ..engine.engine import DataFrameEngine
 from ..engine.source import PartialsSource
 from ..engine.tasks import Job
@@ -33,8 +34,8 @@ from .stored_source import StoredRows, StoredSource
 DRIVER_PARTIALS = Options.max_driver_partials
 """The most partials that the driver writes."""
 
-WRITTEN = t.StructType([t.StructField("file", t.StringType()), t.StructField("events", t.LongType())])
-"""What a task has written."""
+WRITTEN = t.StructType([t.StructField("files", t.StringType()), t.StructField("events", t.LongType())])
+"""What a task has written, as a row."""
 
 
 def results(
@@ -56,44 +57,42 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
 
     With ``within`` they are instead of the frames between two ticks.
     """
-    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
-        job = job_of(layout.plan).trusting()
-        source, decision = engine.partials(job, Options(max_driver_partials=DRIVER_PARTIALS))
-        try:
-            partials = driver.collected(source, decision)
-            if partials is not None:
-                return table.append(layout, partials, run, within)
-        finally:
-            source.release(None)
-        source, _ = engine.partials(job, Options(accumulate="python"))
-        try:
-            written = written_by_tasks(source, job, table, layout, run, within)
-            return table.commit(layout, written, run, within)
-        finally:
-            source.release(None)
+    job = job_of(layout.plan).trusting()
+    with partials_of(engine, job, Options(max_driver_partials=DRIVER_PARTIALS)) as (source, decision):
+        partials = driver.collected(source, decision)
+        if partials is not None:
+            return table.append(layout, partials, run, within)
+    with partials_of(engine, job, Options(accumulate="python")) as (source, _):
+        return table.commit(layout, written_by_tasks(source, job, table, layout, run, within), run, within)
 
 
 def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:
     """The merged partials of events, on the driver."""
-    with stopped_named(), reraise(engine.spark, lambda: engine.df, layout.plan):
-        source, decision = engine.partials(job_of(layout.plan).trusting(), Options(combine="driver"))
+    with partials_of(engine, job_of(layout.plan).trusting(), Options(combine="driver")) as (source, decision):
+        found = driver.collected(source, decision)
+        return merge([Partials.none(layout.plan), *([] if found is None else [found])])
+
+
+@contextmanager
+def partials_of(engine: DataFrameEngine, job: Job, options: Options) -> Iterator[tuple[PartialsSource, Decision]]:
+    """What makes the partials of events, which is released in the end, with the decision for it."""
+    with stopped_named(), reraise(engine.spark, lambda: engine.df, job.plan):
+        source, decision = engine.partials(job, options)
         try:
-            found = driver.collected(source, decision)
-            return merge([Partials.none(layout.plan), *([] if found is None else [found])])
+            yield source, decision
         finally:
             source.release(None)
 
 
 def written_by_tasks(
     source: PartialsSource, job: Job, table: Table, layout: Layout, run: str, within: Span | None
-) -> list[tuple[StoredFile, int]]:
+) -> Written:
     """Write partials in tasks, each those of some keys."""
     rows, codec = source.distribute(), job.codec
     keys = [f.col(name) for name in codec.key_names]
     df = rows.df.repartition(*keys) if keys else rows.df.repartition(1)
     df = df.sortWithinPartitions(*keys, *(rows.order or ()))
-    files = stage(df, write, job, table, layout, run, within, schema=WRITTEN).toArrow().to_pylist()
-    return [(file_of(json.loads(each["file"])), each["events"]) for each in files]
+    return written(stage(df, write, job, table, layout, run, within, schema=WRITTEN))
 
 
 def write(
@@ -101,9 +100,19 @@ def write(
 ) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch to files; gives what has been written."""
     for partials in tasks.merged(job, rows):
-        written = list(table.write(layout, partials, run, within))
-        files = [json.dumps(asdict(file)) for file, _ in written]
-        yield pa.RecordBatch.from_arrays([pa.array(files), pa.array([events for _, events in written])], WRITTEN.names)
+        yield as_row(table.write(layout, layout.rows(partials, run), run, within))
+
+
+def as_row(of: Written) -> pa.RecordBatch:
+    """What a task has written."""
+    return pa.RecordBatch.from_pydict({"files": [json.dumps(list(map(asdict, of.files)))], "events": [of.events]})
+
+
+def written(tasks: DataFrame) -> Written:
+    """What tasks have written."""
+    found = tasks.toArrow().to_pylist()
+    files = [checked(StoredFile, file) for each in found for file in json.loads(each["files"])]
+    return Written(files, sum(each["events"] for each in found))
 
 
 def job_of(plan: Plan) -> Job:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from ...aggregators.errors import EngineError
-from ...runtime.stored.commits import file_of
 from ...runtime.stored.exported import exported, layout_of, require_free, store, stored_rows
 from ...runtime.stored.layout import Layout
 from ...runtime.stored.table import Table
 from ..convert.partials_codec import Batches
 from ..session.staging import stage
-from ..stored.engine import WRITTEN
+from ..stored.engine import WRITTEN, as_row, written
 from .checkpoint import books, known_operator, shards_in, state_of, unreadable_named
 from .logs import Logs
 from .shards import Shards
@@ -58,15 +54,12 @@ def export_state(spark: SparkSession, checkpoint: str | os.PathLike[str], shards
     watermark, gone = records[0]["watermark"], max(each.get("gone", each["watermark"]) for each in records)
     layout = layout_of(shards.job.plan)
     with unreadable_named(logs.place):
-        written = stage(rows, write_state, shards, table, layout, run, schema=WRITTEN).toArrow().to_pylist()
+        files = written(stage(rows, write_state, shards, table, layout, run, schema=WRITTEN))
     said = exported(shards.job.plan, str(logs.path), batch, watermark, gone, records[0]["query"])
-    store(table, layout, said, run, [(file_of(json.loads(each["file"])), each["events"]) for each in written])
+    store(table, layout, said, run, files)
 
 
 def write_state(shards: Shards, table: Table, layout: Layout, run: str, rows: Batches) -> Batches:
     """The state of some shards to files; gives what has been written."""
     for shard in shards_in(shards, rows):
-        written = list(table.write_rows(layout, stored_rows(layout, shard.stored(), run), (run,)))
-        files = [json.dumps(asdict(file)) for file, _ in written]
-        columns = [pa.array(files, pa.string()), pa.array([events for _, events in written], pa.int64())]
-        yield pa.RecordBatch.from_arrays(columns, WRITTEN.names)
+        yield as_row(table.write(layout, stored_rows(layout, shard.stored(), run), run))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,35 @@ def test_files_go_after_a_grace(tmp_path: Path) -> None:
     assert rows_of(stored, WINDOWS[0]) == right(table, WINDOWS[0])
     (tmp_path / "mine.parquet").write_bytes(b"of somebody else")
     assert stored.vacuum(0) == []
+
+
+@pytest.mark.parametrize("change", ["coarsen", "compact", "roll_up", "delete"])
+def test_a_change_made_anew_after_another_commit_is_there_once(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = ff.partials(tmp_path / "table", time="t", frame=60, n=ff.Count())
+    for run in ("1", "2"):
+        stored.append(pa.table({"t": [0, 70, 130, 200]}), run=run)
+    link, late = os.link, [FileExistsError]
+
+    def linked(*given: Any) -> None:
+        if late:
+            raise late.pop()
+        link(*given)
+
+    monkeypatch.setattr(os, "link", linked)
+    changes: dict[str, Callable[[], Any]] = {
+        "coarsen": lambda: stored.coarsen(120, older=60),
+        "compact": stored.compact,
+        "roll_up": lambda: stored.roll_up(240),
+        "delete": lambda: stored.delete(pa.table({"t": [0]}), run="3"),
+    }
+    changes[change]()
+    assert not late
+    assert stored.window(ff.tumbling(120)).aggregate()["n"].to_pylist() == [3 if change == "delete" else 4, 4]
+    named = {each.path for each in stored.table.commits.latest().named}
+    there = {each.relative_to(tmp_path / "table").as_posix() for each in (tmp_path / "table").rglob("*.parquet")}
+    assert len(there) <= len(named) + 2 * (change != "roll_up")  # the files of earlier commits stay
 
 
 @pytest.mark.parametrize("window", WINDOWS[1:])

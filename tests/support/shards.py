@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 
 import framefold as ff
@@ -20,7 +21,7 @@ from framefold.runtime.stored.exported import (
     stored_rows,
     why_not_stored,
 )
-from framefold.runtime.stored.table import Table
+from framefold.runtime.stored.table import Table, Written
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.latest import LatestShard as LatestShard
@@ -146,14 +147,11 @@ class Stream:
         for shard in shards:
             assert not [*shard.advance(watermark)], "it was called where anything closes"
         table, layout = Table.at(path), layout_of(self.plan)
-        written = [
-            each
-            for shard in shards
-            for each in table.write_rows(layout, stored_rows(layout, shard.stored(), "r"), ("r",))
-        ]
+        written = [table.write(layout, stored_rows(layout, shard.stored(), "r"), "r") for shard in shards]
+        files = [file for each in written for file in each.files]
         gone = max(shard.gone for shard in shards)
         said = exported(self.plan, "checkpoint", 0, watermark, gone, fingerprint(self.plan))
-        store(table, layout, said, "r", written)
+        store(table, layout, said, "r", Written(files, sum(each.events for each in written)))
 
     def go_on(self, path: str, *, skip: bool = False) -> int:
         """Begin with the stored state of another stream; the watermark up to which windows are closed."""
@@ -269,7 +267,8 @@ class ShardsEngine(LocalEngine):
 
 def frame_of(stored: ff.StoredPartials, tick: int) -> tuple[int, int]:
     """The bounds of the frame that a tick is in, in ticks."""
-    return history_of(stored).layout.bounds(tick)
+    (start,), (end,) = history_of(stored).layout.bounds(np.array([tick]))
+    return int(start), int(end)
 
 
 def as_stream(events: ff.Events, cut: Cut) -> ff.Events:
