@@ -21,6 +21,7 @@ setup(
         Extension(
             f"framefold.aggregators.loops.{name}",
             [f"aggregators/loops/{name}.pyx"],
+            depends=["aggregators/loops/shared.pxi"],
             extra_compile_args=FLAGS,
             optional=True,
         )

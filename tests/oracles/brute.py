@@ -99,7 +99,7 @@ def expected(table: pa.Table, columns: Sequence[str], size: int, every: int, rig
 
 def query_of(table: pa.Table, operation: Operation, window: Any) -> Plan:
     """The query for one operation, to take it through its stages."""
-    return ff.events(table, time="t", by="key").window(window)._bound({"x": operation})[1]
+    return ff.events(table, time="t", by="key").window(window)._query({"x": operation})[1]
 
 
 def assert_right(

@@ -97,7 +97,7 @@ def assert_right(
                     own.append(values)
         window = ff.sliding(size, every=every, gaps="allow")
         windowed = ff.events(table, time="t", by="key").window(window)
-        query = windowed._bound({"x": operation})[1]
+        query = windowed._query({"x": operation})[1]
         results = {"engine": windowed.aggregate(x=operation)}
         for count in BATCHES:
             results[f"{count} batches"] = stages.results(query, in_batches(table, query, count))

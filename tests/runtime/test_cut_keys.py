@@ -32,7 +32,7 @@ def events() -> pa.Table:
 def test_the_keys_and_times_of_results_are_those_of_partials(window: Any) -> None:
     data = events()
     data = data.set_column(0, "t", pa.array(np.arange(ROWS)))
-    plan = ff.events(data, time="t", by="k").window(window)._bound({"m": ff.LastN("x", 2)})[1]
+    plan = ff.events(data, time="t", by="k").window(window)._query({"m": ff.LastN("x", 2)})[1]
     given = data.append_column(plan.rank, pa.array(np.arange(ROWS))) if plan.in_rows else data
     together = merged(partials_of(plan, given, 0))
     parts = list(results(together, 1000))
@@ -63,7 +63,7 @@ def test_a_cut_key_has_the_windows_of_polars() -> None:
 def test_partials_of_one_key_are_merged_as_they_are_made() -> None:
     data = events()
     for keys in (["k"], []):
-        plan = ff.events(data, time="t", by=keys).window(ff.sliding(100, every=10))._bound({"n": ff.Count()})[1]
+        plan = ff.events(data, time="t", by=keys).window(ff.sliding(100, every=10))._query({"n": ff.Count()})[1]
         made = partials_of(plan, data.take(np.random.default_rng(1).permutation(ROWS)), 0)
         assert merged(made) is made
         frames, counts = np.unique(np.asarray(data["t"]) // 10, return_counts=True)
@@ -74,7 +74,7 @@ def test_partials_of_one_key_are_merged_as_they_are_made() -> None:
         assert both.frames.tolist() == frames.tolist()
         assert both.states("n")["count"].sum() == ROWS + 100
     several = data.set_column(1, "k", pa.array(np.arange(ROWS) % 2))
-    plan = ff.events(several, time="t", by="k").window(ff.sliding(100, every=10))._bound({"n": ff.Count()})[1]
+    plan = ff.events(several, time="t", by="k").window(ff.sliding(100, every=10))._query({"n": ff.Count()})[1]
     assert partials_of(plan, several, 0).starts is None
 
 

@@ -67,7 +67,7 @@ def test_windows_of_a_key_around_its_rows_are_made_in_chunks(name: str) -> None:
     k, place = np.repeat([0, 1, 2], sizes), np.concatenate([np.arange(size) for size in sizes])
     events = pa.table({"k": k, "t": rng.integers(-2000, 2000, len(k)), "x": rng.integers(0, 99, len(k))})
     events = events.sort_by([("k", "ascending"), ("t", "ascending")])
-    plan = ff.events(events, time="t", by="k").window(window)._bound({"m": ff.Median("x"), "s": ff.Sum("x")})[1]
+    plan = ff.events(events, time="t", by="k").window(window)._query({"m": ff.Median("x"), "s": ff.Sum("x")})[1]
     given = events.append_column(plan.rank, pa.array(place)) if plan.in_rows else events
     together = merged(partials_of(plan, given, 0))
     parts = list(chunks(together, 50))
@@ -86,7 +86,7 @@ def test_windows_of_a_key_around_its_rows_are_made_in_chunks(name: str) -> None:
 
 def test_merging_lists_copies_only_those_that_it_combines() -> None:
     t, x = np.arange(100_000), np.random.default_rng(2).integers(0, 10**6, 100_000)
-    plan = ff.events(pa.table({"t": t, "x": x}), time="t").window(ff.tumbling(1000))._bound({"m": ff.Median("x")})[1]
+    plan = ff.events(pa.table({"t": t, "x": x}), time="t").window(ff.tumbling(1000))._query({"m": ff.Median("x")})[1]
     cuts = [0, 40_500, 70_250, 100_000]  # in the midst of two frames
     given = [
         partials_of(plan, pa.table({"t": t[begin:end], "x": x[begin:end]}), number)

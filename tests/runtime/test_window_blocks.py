@@ -30,7 +30,7 @@ def plan_of(window: Any, **outputs: Any) -> Any:
     rng = np.random.default_rng(0)
     events = pa.table({"t": rng.integers(-9000, 9000, 4000), "k": rng.integers(0, 3, 4000), "x": rng.normal(size=4000)})
     query = ff.events(events, time="t", by="k").window(window)
-    return events, query._bound(outputs or {"middle": ff.Median("x"), "n": ff.Count()})[1]
+    return events, query._query(outputs or {"middle": ff.Median("x"), "n": ff.Count()})[1]
 
 
 @pytest.mark.parametrize("name", WINDOWS)

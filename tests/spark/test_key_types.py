@@ -79,7 +79,7 @@ def test_the_history_of_a_stream(spark: SparkSession) -> None:
     """What is narrower than the stream's is taken; its states have the stream's types, so that nothing wider is."""
     df = spark.createDataFrame(EVENTS).withColumn("x", f.col("i").cast("bigint"))
     query = ff.events(df, time="t", by="x").window(ff.tumbling(9))
-    plan = query._bound({"n": ff.Count()})[1]
+    plan = query._query({"n": ff.Count()})[1]
     narrow = df.withColumn("x", f.col("x").cast("smallint"))
     assert checked(plan, narrow) is narrow
     for kind, found in (("string", "string"), ("double", "double")):

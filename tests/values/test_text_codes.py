@@ -86,7 +86,7 @@ def test_what_is_coded(outputs: dict[str, Any], by: str, where: bool, coded: boo
     asked = ff.events(events(), time="t", by=by)
     if where:
         asked = asked.where(ds.field("s") != "a")
-    engine, plan = asked.window(ff.tumbling(40))._bound(outputs)
+    engine, plan = asked.window(ff.tumbling(40))._query(outputs)
     assert isinstance(engine, LocalEngine)
     assert coded_columns(engine.source, plan) == (["s"] if coded else [])
     changed = with_text_codes(engine.source, plan)[1]
