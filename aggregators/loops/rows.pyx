@@ -752,13 +752,24 @@ def take_extremes(
     const folded[::1] values not None, const Py_ssize_t[::1] index not None, bint least, folded[::1] found not None
 ):
     """Put the least (as ``fmin``) or the greatest (as ``maximum``) value of each group in its place among ``found``."""
-    cdef Py_ssize_t row, group, size = found.shape[0]
     require(index.shape[0] == values.shape[0], "take_extremes: values and index must be of one length")
     with nogil:
-        for row in range(values.shape[0]):
-            group = among(index[row], size, GROUP)
-            if takes(values[row], found[group], least):
-                found[group] = values[row]
+        if least:
+            put_extremes(values, index, True, found)
+        else:
+            put_extremes(values, index, False, found)
+
+
+cdef inline int put_extremes(
+    const folded[::1] values, const Py_ssize_t[::1] index, bint least, folded[::1] found
+) except -1 nogil:
+    """The same; inline, so that no row asks which of the two it is."""
+    cdef Py_ssize_t row, group, size = found.shape[0]
+    for row in range(values.shape[0]):
+        group = among(index[row], size, GROUP)
+        if takes(values[row], found[group], least):
+            found[group] = values[row]
+    return 0
 
 
 cdef extern from *:
@@ -978,13 +989,6 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
 cdef double GRID = 1.5 / (<uint64_t>1 << 46)
 
 
-cdef inline Sums of_value(Pair apart) noexcept nogil:
-    """The sums of a single value that is some way from a centre."""
-    cdef Pair square = product(apart.high, apart.high)
-    square.low += 2.0 * apart.high * apart.low
-    return Sums(apart, square)
-
-
 def sums_about(
     columns not None,
     bint single,
@@ -1008,7 +1012,7 @@ def sums_about(
     cdef int64_t code
     cdef int exponent
     cdef bint can = True
-    cdef Pair apart
+    cdef Pair apart, square
     cdef Sums found, none = Sums(Pair(0.0, 0.0), Pair(0.0, 0.0))
     require_lengths((*columns, *made), rows, "sums_about: all columns must be of one length")
     cdef double* base = <double*>memory(2 * size * sizeof(double))
@@ -1023,16 +1027,17 @@ def sums_about(
                     base[code], most[code] = centre[row], 0.0
                 apart = two_sum(centre[row], -base[code])
                 can &= near(apart.high, least, ordinary)
-                if single or count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0:
-                    found = of_value(apart)
-                else:
+                sums[row], sums_low[row] = apart.high, apart.low  # those of a single value
+                square = product(apart.high, apart.high)
+                squares[row], squares_low[row] = square.high, square.low + 2.0 * apart.high * apart.low
+                if not (single or count[row] == 1 and of_sum[row] == of_sum_low[row] == of_squares[row] == 0.0):
                     found = Sums(Pair(of_sum[row], of_sum_low[row]), Pair(of_squares[row], of_squares_low[row]))
                     found = join(none, found, <double>count[row], apart)
                     can &= found.squares.high < ordinary * ordinary
-                sums[row], sums_low[row] = found.sum.high, found.sum.low
-                squares[row], squares_low[row] = found.squares.high, found.squares.low
-                if found.squares.high > most[code]:
-                    most[code] = found.squares.high
+                    sums[row], sums_low[row] = found.sum.high, found.sum.low
+                    squares[row], squares_low[row] = found.squares.high, found.squares.low
+                if squares[row] > most[code]:
+                    most[code] = squares[row]
             for code in range(size):
                 frexp(sqrt(max(most[code], 0.0)), &exponent)
                 exponents[code] = exponent + 1
