@@ -18,8 +18,8 @@ from typing import Any
 STREAMS = "framefold.spark.streams"
 POINTS = {
     "events are read": (f"{STREAMS}.packets", "pack_partials"),
-    "state is changed": (f"{STREAMS}.slider", "StateStore._write_page"),
-    "state has been changed": (f"{STREAMS}.slider", "slide"),
+    "state is changed": (f"{STREAMS}.state", "StateStore._write_page"),
+    "state has been changed": (f"{STREAMS}.slider", "called"),
     "results are put out": (f"{STREAMS}.packets", "unpack"),
 }
 """After a part of it, each time that something has been done or given."""
