@@ -68,7 +68,7 @@ def test_every_way(stream: str) -> None:
             step = -(-len(table) // batches)
             partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in reversed(range(batches))]
             compare(stages.results(query, pa.concat_tables(partials)), right, near(scale))
-    ff.check_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}), examples=4)
+    ff.check_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}), examples=8)
 
 
 def test_a_large_value_that_weighs_nothing_leaves_nothing() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import re
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ exactness = load(ROOT / "benchmarks" / "exactness.py", "exactness")
 # The page of streams needs Spark: tests/spark/test_streams.py runs it. Blocks that need Spark on other pages are run by
 # tests/spark/test_result_columns.py, with all others of their page.
 @pytest.mark.parametrize("page", sorted({*DOCS.glob("*.md")} - {DOCS / "streams.md"}), ids=lambda page: page.name)
-def test_code_in_pages(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ff, "check_laws", partial(ff.check_laws, examples=10))
+def test_code_in_pages(page: Path) -> None:
     text = page.read_text()
     blocks = BLOCK.findall(text)
     assert len(blocks) == text.count("```python")
@@ -45,6 +43,12 @@ def test_pictures_are_those_that_the_code_draws() -> None:
     assert {path.name for path in (DOCS / "pictures").glob("*.svg")} == set(drawn)
     for name, svg in drawn.items():
         assert (DOCS / "pictures" / name).read_text() == svg + "\n", name
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
 
 
 def calls() -> list[str]:

@@ -36,8 +36,6 @@ def ran(kind: str, block: str, namespace: dict[str, Any]) -> None:
     for command in block.replace("\\\n", " ").splitlines():
         program, *arguments = shlex.split(command, comments=True)
         assert program == "framefold"
-        if arguments[0] == "demo":
-            arguments += ["--engine", "local"]  # on Spark: tests/api/test_demo.py
         assert main(arguments) == 0, command
 
 

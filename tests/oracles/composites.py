@@ -93,7 +93,7 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
             assert given == wanted, (seed, size, every)
         both_ways(make(), table)
         batches(make(), table)
-    ff.check_laws(make(), events(9, 40).drop_columns(["t", "k"]), examples=4)
+    ff.check_laws(make(), events(9, 40).drop_columns(["t", "k"]), examples=15)
 
 
 def both_ways(operation: Operation, table: pa.Table) -> None:

@@ -115,7 +115,7 @@ def assert_right(
                 said = f"{operation!r} by {name}, window ({size}, {every}) {which}: {got!r}, not {want!r}"
                 assert agree(got, want, expected[which]), f"{said} of {expected[which]}"
     if laws:
-        ff.check_laws(operation, table_of(columns, 0), examples=4)
+        ff.check_laws(operation, table_of(columns, 0), examples=10)
 
 
 def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:

@@ -62,7 +62,7 @@ def test_first_above_by_looking(values: list[Any], bits: int, margin: Any) -> No
 
 
 @pytest.mark.parametrize("kind", ["walk", "noise", "down", "up", "equal", "saw"])
-@pytest.mark.parametrize("rows", [1, 2, 255, 256, 257, 600])
+@pytest.mark.parametrize("rows", [1, 2, 255, 256, 257, 1500])
 def test_first_above_in_longer_columns(kind: str, rows: int) -> None:
     chance = np.random.default_rng(rows)
     steps = np.arange(rows)

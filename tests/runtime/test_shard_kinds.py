@@ -174,7 +174,7 @@ def batch(windows: Any, outputs: dict[str, Any], events: pa.Table, **of: Any) ->
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-@examples(60, quick=4)
+@examples(60)
 @given(batches=streams(), width=st.sampled_from([1, 7, 1000]))
 def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: int) -> None:
     windows = EVENTS[kind]
@@ -186,7 +186,7 @@ def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: 
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-@examples(60, quick=4)
+@examples(60)
 @given(batches=streams(), ties=st.sampled_from([(), ("x",)]))
 def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ties: tuple[str, ...]) -> None:
     windows = EVENTS[kind]
@@ -208,15 +208,15 @@ def test_interval_events(kind: str, batches: list[Batch]) -> None:
 
 @pytest.mark.parametrize("kind", EVENTS)
 def test_state_does_not_grow(kind: str) -> None:
-    """Thirty micro-batches leave no more behind than fifteen do."""
+    """Sixty micro-batches leave no more behind than thirty do."""
     shard, sizes = shard_of(plan_of(EVENTS[kind], OUTPUTS), width=10), {}
-    for number in range(30):
+    for number in range(60):
         x = number if kind.startswith("delta") else (number % 7) ** 2  # nothing evicts the greatest value
         events = [(20 * number + place, 0, "ab"[place % 2], x + place % 5) for place in range(0, 10, 3)]
         fed(shard, [(20 * number - 10, events)])
         held = [] if shard.held is None else shard.held.store.tables.values()
         sizes[number] = sum(map(len, [*shard.store.tables.values(), *held]))
-    assert max(list(sizes.values())[15:]) <= max(list(sizes.values())[:15]) + 1
+    assert max(list(sizes.values())[30:]) <= max(list(sizes.values())[:30]) + 1
 
 
 @examples(60)
