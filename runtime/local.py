@@ -442,7 +442,7 @@ def pooled(
     rest: Iterator[Item],
     threads: int,
 ) -> Iterator[Result]:
-    """What :func:`in_order` gives, by several threads, of the first items, which are let go of, and the rest."""
+    """What :func:`in_order` gives, by several threads, of the first items, which are freed, and the rest."""
     pool = workers(threads)
     waiting: deque[Future[Result]] = deque()
     try:

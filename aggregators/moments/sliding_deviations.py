@@ -66,7 +66,7 @@ def of_ranges(states: Deviations, ranges: StateRanges) -> tuple[Deviations, Floa
         return None
     first, begin = segments(low, high)
     codes = np.repeat(np.arange(len(begin), dtype=np.int32), np.diff(begin, append=len(states.count)))
-    centred = centred_sums(states, codes, len(begin))
+    centred = centred_sums(states, single(states), codes, len(begin))
     if centred is None:
         return None
     sums, unit = centred
@@ -80,8 +80,8 @@ def about_centres(count: Ints, total: Floats, total_low: Floats, squares: Floats
 
 
 def of_codes(states: Deviations, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
-    """As :func:`centred_sums`, of codes in any order; None also where states are of several values, or of none."""
-    return None if states.level.any() or not single(states) else centred_sums(states, codes, size)
+    """As :func:`centred_sums`; None also where states are of several values, or of none."""
+    return None if states.level.any() or not single(states) else centred_sums(states, True, codes, size)
 
 
 def single(states: Deviations) -> bool:
@@ -89,14 +89,15 @@ def single(states: Deviations) -> bool:
     return are_ones(states.count) and all(are_zeros(each) or not each.any() for each in states._sums())
 
 
-def centred_sums(states: Deviations, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
+def centred_sums(states: Deviations, single: bool, codes: NDArray[np.int32], size: int) -> tuple[State, Floats] | None:
     """States as those of ``SUMS`` about a centre for each code, and the powers of two that these are divided by.
 
-    Codes are below ``size``. None where states are too huge or tiny to have squares.
+    Codes are below ``size``, in any order. ``single``: whether states are known to be of one value each. None where
+    states are too huge or tiny to have squares.
     """
     exponent, made = np.empty(size, np.int64), list(np.empty((4, len(codes))))
     if not (
-        loops.sums_about(states._contiguous(), single(states), codes, made, exponent, ORDINARY)
+        loops.sums_about(states._contiguous(), single, codes, made, exponent, ORDINARY)
         or (not loops.compiled and sums_about(states, codes, made, exponent))
     ):
         return None
@@ -128,13 +129,14 @@ def all_equal(states: Deviations, low: Ints, high: Ints) -> Bools:
 
 
 def sums_about(states: Deviations, codes: NDArray[np.int32], made: list[Floats], exponents: Ints) -> bool:
-    """As ``loops.sums_about``, of ascending codes, by numpy."""
-    begin = np.flatnonzero(np.diff(codes, prepend=-1))
-    moved = about(states, states.centre[begin][codes])
+    """As ``loops.sums_about``, by numpy."""
+    centre, most = np.zeros((2, len(exponents)))
+    centre[codes[::-1]] = states.centre[::-1]  # where a code repeats, numpy keeps what is assigned last
+    moved = about(states, centre[codes])
     if moved is None:
         return False
-    most = np.sqrt(np.maximum.reduceat(moved.squares, begin))
-    exponents[:] = np.frexp(most)[1] + 1
+    np.maximum.at(most, codes, moved.squares)
+    exponents[:] = np.frexp(np.sqrt(most))[1] + 1
     unit = np.ldexp(1.0, -exponents)[codes]
     sums, sums_low, squares, squares_low = moved._sums()
     made[0][:], made[1][:] = sums * unit, (sums_low * unit + GRID) - GRID

@@ -86,7 +86,10 @@ def results_as_of(plan: Plan, events: pa.Table, keyed: Keyed) -> pa.Table | None
 
 
 def inputs_in_order(plan: Plan, events: pa.Table, keyed: Keyed, kept: int) -> tuple[dict[str, pa.Array], Keys] | None:
-    """The inputs of events, and their keys, of each of which so many numbers are ``kept``; None where in no order."""
+    """The inputs and keys of events in the order of time; None where they are not, or have too many keys.
+
+    ``kept`` is how many numbers a loop keeps for each key.
+    """
     rows = len(events)
     if not rows or keyed.by_time is not None or keyed.size * kept > max(MAX_SPARSE, 4 * rows):
         return None

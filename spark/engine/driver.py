@@ -108,8 +108,7 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     raise_mmap_threshold()
     plan = job.plan
     merged = merge([*Partials.of_given_keys(plan), partials])
-    if LOGGER.isEnabledFor(logging.INFO):
-        report_partials(merged, "the driver")
+    report_partials(merged, "the driver")
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
     size, tables, expected = 0, [], result_bytes(merged)
     if decision.combine == "driver" or expected <= limit:

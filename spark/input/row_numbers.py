@@ -143,8 +143,8 @@ def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterab
     for position in columns:
         column = batch.column(position)
         if before is not None:
-            column = pa.concat_arrays([before.column(position)[-1:], column])
-        differs[batch.num_rows + 1 - len(column) :] |= _unlike(column[:-1], column[1:])
+            differs[0] |= bool(_unlike(before.column(position)[-1:], column[:1])[0])
+        differs[1:] |= _unlike(column[:-1], column[1:])
     return differs
 
 

@@ -66,7 +66,7 @@ def rows_in(footers: Sequence[Any]) -> int:
 
 
 def has_at_most(df: DataFrame, footers: Sequence[Any], most: int) -> bool:
-    """Whether a DataFrame is known to have at most so many rows, by the footers of its files."""
+    """Whether a DataFrame is known to have at most ``most`` rows, by the footers of its files."""
     return rows_in(footers) <= most and is_row_by_row(df)
 
 
