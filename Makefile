@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | flink | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
+# make demo | demo-stream | check | test | test-all | test-rest | slow | rotating | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | flink | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -34,7 +34,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions flink lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
+.PHONY: demo demo-stream check test test-all test-rest slow rotating standalone connect faults s3 yarn kubernetes minima versions flink lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -43,16 +43,41 @@ demo: $(VENV)/has-spark
 demo-stream: $(VENV)/has-spark
 	@$(BIN)/framefold demo --stream
 
-# Two processes at once: one has all that needs Spark, and so the one session; the other gives way, and what it says comes
-# after. Properties have few examples, unless HYPOTHESIS_PROFILE asks for more: they have more among the slow tests.
-test: $(VENV)/has-test
-	@export HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}; nice $(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
-	$(BIN)/pytest -m "not slow and spark"; with=$$?; \
+# What uses the public door without Spark, and the style of all files: before each commit.
+DOOR := tests/bad_input tests/docs tests/house tests/operations tests/queries tests/relations tests/rules tests/sql tests/values tests/vectors tests/windows
+SIDE_BY_SIDE := -n 2 -p no:benchmark
+# Properties have few examples, unless HYPOTHESIS_PROFILE asks for more: they have more among the slow tests.
+FEW := HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}
+
+check: $(VENV)/has-test
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(FEW) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(DOOR)
+
+# Two runs at once: one process has the tests that need Spark, and so the one session; two others give way to it, and
+# print when it is over.
+two_runs = export $(FEW); nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	$(BIN)/pytest -m $(1); with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
+# All tests without Spark that are not slow, and a sample of those with Spark: a test of each cell of source, way and
+# combine, the main job, and some vectors.
+test: $(VENV)/has-test
+	@$(call two_runs,"quick and not slow" $(QUICK))
+
+# All tests that are not slow.
+test-all: $(VENV)/has-test
+	@$(call two_runs,"spark and not slow")
+
+# What `make test` leaves out of `make test-all`.
+test-rest: $(VENV)/has-test
+	@$(FEW) $(BIN)/pytest -m "spark and not slow and not quick"
+
+# Where quick tests are: collecting all tests takes as long as a good part of these.
+QUICK := tests/test_three_engines.py tests/api/test_demo.py tests/spark tests/vectors
+
 FOR_SPARK := spark and not slow and not kafka and not s3
-SIDE_BY_SIDE := -n 2 -p no:benchmark
 THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py tests/streams/test_forget.py \
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py
 
@@ -62,7 +87,7 @@ PROGRAMS := tests/spark/test_stream_kills.py tests/spark/test_submit.py tests/sp
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
 # those that take longest all of theirs. What needs the one Spark is in one process, what needs none in two beside it, which
 # give way: Spark gives a Python worker ten seconds to start. After these, programs with a Spark of their own, and Kafka.
-# In CI a quarter of them, by their names: it has a fixed budget.
+# In CI a quarter of them, which follows from the commit: CI has a fixed budget.
 # Then files on S3 and all through Connect, or a tenth where CI is set, beside a tenth on other versions, or a twentieth:
 # one Spark leaves a good part of two cores idle. What is beside says what it has to say when it is over.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
@@ -85,6 +110,12 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	FRAMEFOLD_SHARE=$(if $(CI),20,10) $(MAKE) --no-print-directory versions; with=$$?; \
 	wait $$others; beside=$$?; \
 	cat $(VENV)/slow-beside; exit $$((with || beside))
+
+# One of the suites that no other gate runs: which one follows from the salt, as shares do.
+rotating: $(VENV)/has-test
+	@set -- faults kubernetes flink; shift $$(($$($(BIN)/python tests/support/shares.py) % 3)); \
+	echo "Of the suites faults, kubernetes and flink this run takes $$1"; \
+	$(MAKE) --no-print-directory $$1
 
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
 standalone: $(VENV)/has-test $(BARE)/made $(WORKERS)/made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
+
+from .support.shares import in_share, number_of, salt_of_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,22 +34,27 @@ for inherited in (
 os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] + " -XX:ReservedCodeCacheSize=256m"
 
-# A slow machine is no failure. In CI examples are the same ones each time, so that a red run can be run again;
-# HYPOTHESIS_PROFILE asks for more of them, "more" or "thorough", or for "few". CI has a fixed budget: the same examples
-# would not find more each time.
+# A slow machine is no failure. HYPOTHESIS_PROFILE asks for more examples, "more" or "thorough", or for "few". CI has a
+# fixed budget, and so fewer of them.
 in_ci = bool(os.environ.get("CI"))
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=40, derandomize=in_ci)
-hypothesis.settings.register_profile("few", deadline=None, max_examples=10, derandomize=in_ci)
-hypothesis.settings.register_profile("more", deadline=None, max_examples=40 if in_ci else 100, derandomize=in_ci)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=120 if in_ci else 1000, derandomize=in_ci)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=10)
+hypothesis.settings.register_profile("more", deadline=None, max_examples=40 if in_ci else 100)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=120 if in_ci else 1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
 REMOTE = os.environ.get("FRAMEFOLD_REMOTE")
 """The address of a server of Connect, through which tests have their session; without it they start a Spark."""
 
+SALT = salt_of_run()
+"""What decides which tests a share contains, and in CI the examples of Hypothesis: the commit."""
+
 SHARE = int(os.environ.get("FRAMEFOLD_SHARE") or 1)
-"""Of how many tests one is run; the same ones each time."""
+"""The run takes one in so many tests."""
+
+VECTORS = 4
+"""Of the vectors on Spark, the quick tests are one in so many."""
 
 WITH_SPARK = (
     "tests/spark/",
@@ -63,12 +69,30 @@ WITH_SPARK = (
 COMBINED = ("driver", "executors")
 """Parameters of a test that stand for Spark."""
 
+MAIN_JOB = ("tests/test_three_engines.py", "tests/api/test_demo.py")
+"""Tests with Spark of what framefold is for: quick tests, too."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """In CI, let Hypothesis begin with the number of the salt, so that each commit tries other examples."""
+    if in_ci and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(number_of(SALT))
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Return the salt of the run, and how to repeat the run."""
+    share = f"one test in {SHARE}" if SHARE > 1 else "all tests"
+    seed = f", --hypothesis-seed={config.option.hypothesis_seed}" if config.option.hypothesis_seed is not None else ""
+    repeat = f"FRAMEFOLD_SALT={SALT}" + (f" FRAMEFOLD_SHARE={SHARE}" if SHARE > 1 else "")
+    return [f"share: {share}; to repeat this choice: {repeat}{seed}"]
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that need Spark, so that a run can have all of them, or none."""
     if SHARE > 1:
-        kept = [item for item in items if not zlib.crc32(item.nodeid.encode()) % SHARE]
+        kept = [item for item in items if in_share(item.nodeid, SHARE, SALT)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
     for item in items:
@@ -80,6 +104,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         if asked or item.nodeid.startswith(WITH_SPARK):
             item.add_marker(pytest.mark.spark)
+            sampled = item.nodeid.startswith("tests/vectors/") and in_share(item.nodeid, VECTORS, SALT)
+            if sampled or item.nodeid.startswith(MAIN_JOB) or item.get_closest_marker("cell"):
+                item.add_marker(pytest.mark.quick)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
