@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -107,6 +108,16 @@ def test_patterns_of_table_1() -> None:
         grown = "monotonic" if pattern == "monotonic" else "weak non-monotonic"
         assert found.distinct("k", keep=True).pattern == found.join(found, on="k", prefix="p_").pattern == grown
     assert over(ff.last_rows(2), by="k").pattern == "weak non-monotonic"
+    order = ["monotonic", "weakest non-monotonic", "weak non-monotonic", "strictly non-monotonic"]
+    for one, two in itertools.product(map(over, patterns), repeat=2):
+        stronger = max(one.pattern, two.pattern, key=order.index)
+        paired = max("weak non-monotonic", stronger, key=order.index) if order.index(stronger) else stronger
+        assert one.union(two).pattern == stronger
+        assert one.join(two, on="k", prefix="p_").pattern == paired
+        assert one.difference(two).join(two, on="k", prefix="p_").pattern == order[-1]
+    keyed = over(LANDMARK)
+    for found, row in ((keyed.aggregate(by="k", n=ff.Count()), "weak"), (keyed.distinct("k"), "strictly")):
+        assert str(found.updates) == f"{row} non-monotonic by row, monotonic by key"
     for case in algebra()["cases"]:
         asked = relation(case["query"], tables(case["events"]))
         assert asked.pattern.removeprefix("strictly ") == case["pattern"], case["id"]
@@ -114,12 +125,25 @@ def test_patterns_of_table_1() -> None:
 
 def test_filters_below_windows() -> None:
     """R67: a selection goes below windows of time, and below partitioned ones on their columns, and nowhere else."""
-    told = [text for _, text in over(SLIDING).where("x > 2").explain().rows]
-    assert "went below the windows: they go by time alone" in told
-    told = [text for _, text in over(ff.last_rows(2), by="k").where("k = 'a'").explain().rows]
-    assert "went below the windows: it is on their partition columns" in told
-    told = [text for _, text in over(ff.last_rows(2), by="k").where("x > 2").explain().rows]
-    assert "stays above the windows: rows that it leaves out push others out" in told
+    below, above = "went below the windows: they go by time alone", "stays above the windows: "
+    partitioned, others = over(ff.last_rows(2), by="k"), f"{above}rows that it leaves out push others out"
+    for found, told in (
+        *((over(windows).where("x > 2"), below) for windows in (SLIDING, LANDMARK, ff.tumbling(4), ff.sliding(5, 2))),
+        (over(SLIDING).where("x >= 2").where("k = 'a'"), f"{below}; {below}"),
+        (over(SLIDING).where("ts >= 2"), f"{above}it is of instants"),
+        (partitioned.where("k = 'a'"), "went below the windows: it is on their partition columns"),
+        (partitioned.where("x > 2"), others),
+        (partitioned.where("k = 'a' and x > 1"), others),
+        (over(ff.last_rows(2)).where("k = 'a'"), others),
+    ):
+        assert "; ".join(text for _, text in found.explain().rows if text.startswith(("went", "stays"))) == told
+    of = over(SLIDING)
+    assert any(text.startswith("went below the union") for _, text in of.union(of).where("x > 2").explain().rows)
+    for made in (
+        of.distinct("k"), of.distinct("k", keep=True), of.union(of), of.difference(of), of.join(of, on="k"),
+        of.aggregate(by="k", n=ff.Count()), partitioned.union(partitioned), partitioned.distinct("k"),
+    ):  # fmt: skip
+        assert not [text for _, text in made.explain().rows if text.startswith("went")]
 
 
 @pytest.mark.parametrize("step", [1, 2, 5])
