@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,27 +47,28 @@ def compared(benchmarks: ModuleType, tmp_path: Path) -> Any:
     return compare
 
 
-def test_results_that_differ_only_in_rounding_and_order_are_equal(compared: Any) -> None:
-    found = compared([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), (1, 0, 0.3)])
-    assert (found.common, found.differing, found.missing, found.added) == (2, 0, 0, 0)
+A = (1, 0, 0.3)
+Z = (2, 0, 1.0)
+BAG = [(1, 0, 1.0), (1, 0, 2.0)]
+COMPARED: dict[str, tuple[list[Any], list[Any], str, tuple[int, ...]]] = {
+    "rounding and order": ([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), A], "start", (2, 0, 0, 0)),
+    "another value": ([A, Z], [(1, 0, 0.3000001), Z], "start", (2, 1, 0, 0)),
+    "a null": ([A, Z], [(1, 0, None), Z], "start", (2, 1, 0, 0)),
+    "a NaN": ([A, Z], [(1, 0, float("nan")), Z], "start", (2, 1, 0, 0)),
+    "infinity": ([A, Z], [(1, 0, float("inf")), Z], "start", (2, 1, 0, 0)),
+    "windows of one only": ([(1, 0, 1.0), (1, 5, 1.0), Z], [(1, 0, 1.0), (3, 0, 1.0)], "start", (1, 0, 2, 1)),
+    "a bag of one time": (BAG, BAG[::-1], "at", (2, 0, 0, 0)),
+    "another bag of one time": (BAG, [(1, 0, 2.0)] * 2, "at", (2, 1, 0, 0)),
+    "an event less": ([(1, 0, 1.0)] * 2, [(1, 0, 1.0)], "at", (1, 0, 1, 0)),
+}
 
 
-@pytest.mark.parametrize("theirs", [0.3000001, None, float("nan"), float("inf")])
-def test_a_value_that_differs_is_found_and_shown(compared: Any, theirs: float | None) -> None:
-    found = compared([(1, 0, 0.3), (2, 0, 1.0)], [(1, 0, theirs), (2, 0, 1.0)])
-    assert (found.common, found.differing) == (2, 1)
-    assert "0.3" in found.example
-
-
-def test_windows_that_only_one_has_are_counted(compared: Any) -> None:
-    found = compared([(1, 0, 1.0), (1, 5, 1.0), (2, 0, 1.0)], [(1, 0, 1.0), (3, 0, 1.0)])
-    assert (found.common, found.differing, found.missing, found.added) == (1, 0, 2, 1)
-
-
-def test_events_of_one_time_are_compared_as_a_bag(compared: Any) -> None:
-    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 1.0)], "at").differing == 0
-    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 2.0)], "at").differing == 1
-    assert compared([(1, 0, 1.0), (1, 0, 1.0)], [(1, 0, 1.0)], "at").missing == 1
+@pytest.mark.parametrize("name", COMPARED)
+def test_results_are_compared(compared: Any, name: str) -> None:
+    ours, theirs, place, counts = COMPARED[name]
+    found = compared(ours, theirs, place)
+    assert (found.common, found.differing, found.missing, found.added) == counts
+    assert ours != [A, Z] or "0.3" in found.example
 
 
 def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
@@ -244,52 +245,26 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
 
 
-def test_what_runs_in_no_time_warms_up_a_few_times_only(benchmarks: ModuleType, tmp_path: Path) -> None:
-    local = "framefold_local.local"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
-    for repeats, expected in [(5, 1 + benchmarks.measure.WARM_UPS), (0, 1)]:
-        arena = Stopwatch(tmp_path, {local: 0.01})
-        running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
-        running.first(point)
-        assert arena.runs == [local] * expected
-
-
-def test_a_first_run_that_starts_things_is_no_reason_not_to_warm_up(benchmarks: ModuleType, tmp_path: Path) -> None:
-    local = "framefold_local.local"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
-    for first, others, expected in [(8.0, 1.0, 4), (8.0, 5.0, 2), (30.0, 1.0, 1)]:
-        arena = Stopwatch(tmp_path, {local: others})
-        arena.takes_at_first = first
-        running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
-        running.first(point)
-        assert arena.runs == [local] * expected
-
-
-def test_who_has_idled_for_long_warms_up_again_which_does_not_count(
-    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("repeats", "first", "others", "runs"),
+    [
+        (5, 0.01, 0.01, None),  # no time at all: the most warm-ups
+        (0, 0.01, 0.01, 1),
+        (5, 8.0, 1.0, 4),  # a first run that starts things is no reason not to warm up
+        (5, 8.0, 5.0, 2),
+        (5, 30.0, 1.0, 1),
+    ],
+)
+def test_how_often_a_way_warms_up(
+    benchmarks: ModuleType, tmp_path: Path, repeats: int, first: float, others: float, runs: int | None
 ) -> None:
-    local, peer = "framefold_local.local", "polars.dynamic"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "some", "size", (point,), (local, peer))
-    arena = Stopwatch(tmp_path, {local: 1.0, peer: 70.0})
-    clock = SimpleNamespace(monotonic=lambda: sum(arena.takes[way] for way in arena.runs))
-    monkeypatch.setattr(benchmarks.measure, "time", clock)
-    running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
+    local, point = "framefold_local.local", benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
+    arena = Stopwatch(tmp_path, {local: others})
+    arena.takes_at_first = first
+    running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
     running.first(point)
-    arena.runs.clear()
-    running.ended.clear()
-    running.time(150.0)
-    assert arena.runs == [local, peer, peer, *[local] * 3, local]
-    assert {way: list(at["10"]["seconds"].values()) for way, at in running.found.items()} == {
-        local: [1.0, 1.0],
-        peer: [70.0, 70.0],
-    }
-    assert running.found[local]["10"]["after_idling"] == [1.0]
-    measured = {"points": [{"x": 10, "label": "10"}], "found": running.found, "left_out": []}
-    text = "\n".join(benchmarks.report.notes(measured, [local, peer]))
-    assert text == "- framefold, local engine, the first run after 60 s of idling, in seconds: 1.00 at 10.\n"
+    assert arena.runs == [local] * (1 + benchmarks.measure.WARM_UPS if runs is None else runs)
 
 
 def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
@@ -381,15 +356,6 @@ def test_rows_in_other_orders_are_the_same_rows(benchmarks: ModuleType, layout: 
     )
     assert sorted(rows) == sorted(expected)
     assert LAYOUTS[layout](rows)
-
-
-def test_a_file_for_each_chunk_of_events(
-    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules["benchmarks.events"], "CHUNK", 300)
-    whole, chunks = (benchmarks.datasets.Data(rows=1000, keys=3, layout=each).path(tmp_path) for each in ("", "chunks"))
-    assert sorted(file.name for file in chunks.iterdir()) == [f"{number:04d}.parquet" for number in range(4)]
-    assert pq.read_table(chunks).equals(pq.read_table(whole))
 
 
 @pytest.mark.parametrize("kind", ["zipf", "pairs", "naive", "integers", "nulls"])

