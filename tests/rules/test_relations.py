@@ -14,7 +14,7 @@ import framefold as ff
 from ..relations.cases import Definition, Row, algebra, bag, netted, relation, table, tables
 from ..relations.queries import events
 from ..support.windows import UPDATE_PATTERNS as PATTERNS
-from ..vectors.cases import load
+from ..vectors.cases_model import load
 
 S = [{"t": 0, "k": "a", "x": 5}, {"t": 1, "k": "a", "x": 3}, {"t": 1, "k": "b", "x": 2}, {"t": 5, "k": "a", "x": 3}]
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,6 +92,7 @@ class Case:
     expected: Any
 
 
+@cache
 def load(name: str) -> list[dict[str, Any]]:
     """The cases of one file of vectors."""
     content = json.loads((HERE / name).read_text())
