@@ -51,30 +51,25 @@ def spark_column() -> Any:
 
 @mistakes("""\
 ask(x=ff.Mapped(ff.Sum("x"), lambda x: 1.0 if x > 1 else 0.0))
-    # -> OperationError: it is called with whole columns, not with single values; expected numpy.where instead of
-    #    if, and & | ~ instead of and, or, not
+    # -> OperationError: with whole columns, not with single values; expected numpy.where instead of if, and & | ~
 ask(x=ff.Mapped(ff.Sum("x"), math.sqrt))
-    # -> OperationError: it is called with whole columns, not with single values; expected functions of numpy, such
-    #    as numpy.sqrt instead of math.sqrt
+    # -> OperationError: not with single values; expected functions of numpy, such as numpy.sqrt instead of math.sqrt
 ask(x=ff.Mapped(ff.Max("k"), lambda k: k.upper()))
-    # -> OperationError: it is called with whole columns, not with single values; expected functions of
-    #    pyarrow.compute
+    # -> OperationError: called with whole columns, not with single values; expected functions of pyarrow.compute
 ask(x=ff.Mapped(ff.Sum("x"), lambda x: 3))
     # -> OperationError: the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called
     #    with whole columns; expected a column of as many
 ask(x=ff.Mapped(ff.Max("x"), lambda x: "all"))
     # -> OperationError: returned 'all' for a column of 16 values: it is called with whole columns
 ask(x=ff.Filtered(ff.Count(), lambda x: x > 0 and x < 3, "x"))
-    # -> OperationError: it is called with whole columns, not with single values; expected numpy.where instead of
-    #    if, and & | ~ instead of and
+    # -> OperationError: with whole columns, not with single values; ... instead of if, and & | ~ instead of and
 ask(x=ff.Sum("x").then(lambda x: 1 if x > 1 else 0))
     # -> OperationError: the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array
     #    with more than one element is ambiguous. Use a.any() or a.all()): it is called with whole columns, not with
     #    single values; expected
 ff.Mapped(large, ff.Sum("x"))  # -> Mapped is given the function first; expected ff.Mapped(Sum('x'), function)
 ask(x=Own(["v"]))
-    # -> OperationError: Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total':
-    #    'float64'}
+    # -> OperationError: Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total': 'fl
 ask(x=Own("v"))  # -> OperationError: declares state = 'v'; expected a dict of
 ask(x=Own({"v": "float64[4]"}))
     # -> OperationError: a state field is declared as 'float64[4]'; expected a vector as a field for each place,
@@ -96,8 +91,7 @@ ff.Filtered(ff.Count(), "x", large)
     #    'x')
 ff.Filtered("ok", ff.Count())  # -> Filtered is given 'ok' first; expected ff.Filtered(Count(), 'ok')
 ff.sliding("1 hour")
-    # -> every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as
-    #    long
+    # -> every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as long
 ff.cumulating("1 hour")  # -> every= of cumulating('1 hour') is missing; expected the step, or ff.tumbling('1 hour')
 ff.Average(pd.Series(range(1000), name="speed"))
     # -> Average takes names of columns; found a pandas Series; expected the name 'speed', and the

@@ -16,6 +16,7 @@ import framefold as ff
 
 from ..support.command_line import main
 from ..support.inner import place_of
+from .mistakes import mistakes, require
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
 QUERY = ["--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"]
@@ -88,15 +89,15 @@ def test_links_in_a_folder_of_events() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("path", ["itself.parquet", "broken.parquet"])
-def test_links_as_files_of_the_library(path: str) -> None:
-    with pytest.raises(ff.QueryError, match=f"the Parquet path '{path}' is a link that leads nowhere"):
-        ff.events(ff.parquet(path), time="t")
-    for places in ((path,), ("some/e.parquet", path)):
-        with pytest.raises(ff.QueryError, match="is a link that leads nowhere"):
-            ff.parquet(*places).listed()
-    with pytest.raises(ff.QueryError, match="is a link that leads nowhere"):
-        ff.files("*.csv", format="csv").listed()
+@mistakes("""\
+ff.events(ff.parquet("itself.parquet"), time="t")  # -> the Parquet path 'itself.parquet' is a link that leads nowhere
+ff.events(ff.parquet("broken.parquet"), time="t")  # -> the Parquet path 'broken.parquet' is a link that leads nowhere
+ff.parquet("itself.parquet").listed()  # -> 'itself.parquet' is a link that leads nowhere
+ff.parquet("some/e.parquet", "broken.parquet").listed()  # -> is a link that leads nowhere
+ff.files("*.csv", format="csv").listed()  # -> is a link that leads nowhere
+""")
+def test_links_as_files_of_the_library(call: str, said: str) -> None:
+    require(call, said, globals())
 
 
 class Answer(ff.PythonOperation):
@@ -150,23 +151,14 @@ def test_integers_beyond_64_bits_may_be_declared_as_decimals() -> None:
     assert list(map(int, found)) == [2**70 + 10, 2**70 + 35]
 
 
-GROWING: dict[str, Any] = {
-    "list": ff.CollectList("x"),
-    "set": ff.CollectSet("x"),
-    "top": ff.TopN("x", 50_000),
-}
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_lists_of_more_than_the_memory_say_what_they_would_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("operation", [ff.CollectList("x"), ff.CollectSet("x"), ff.TopN("x", 50_000)], ids=str)
+def test_lists_of_more_than_the_memory_say_what_they_would_take(operation: Any, monkeypatch: Any) -> None:
     """100,000 events in windows that grow with each of them have five billion values; here of a smaller machine."""
     monkeypatch.setattr(*place_of("memory of this machine"), lambda: 1 << 24)
     events = pa.table({"t": range(3_000), "x": np.arange(3_000.0)})
     query = ff.events(events, time="t").window(ff.landmark())
-    with pytest.raises(
-        ff.QueryError, match=r"the lists of all windows would have .* items and take 0\.\d GiB, more than"
-    ):
-        query.aggregate(m=GROWING[name])
+    with pytest.raises(ff.QueryError, match=r"the lists of all windows would .* items and take 0\.\d GiB, more than"):
+        query.aggregate(m=operation)
 
 
 def test_the_memory_of_this_machine_is_asked_for() -> None:

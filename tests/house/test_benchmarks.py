@@ -375,24 +375,3 @@ def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Pat
     else:
         assert str(found.schema.field("t").type) == ("int64" if kind == "integers" else "timestamp[us]")
         assert found["t"].cast(pa.int64()).equals(whole["t"].cast(pa.int64()))
-
-
-def test_ways_to_combine_partials_have_one_result(benchmarks: ModuleType, spark: Any) -> None:
-    from benchmarks import combine
-
-    from ..support.spark_parts import BLOBS, Job, accumulate_to_ipc, output_schema, stage
-
-    plan = combine.query()
-    job = Job(plan, output_schema(plan.result_schema, [spark.range(1).schema["id"].dataType]))
-    events = combine.events(spark, 4, 300)
-    assert events.select("c0", "c1").distinct().count() == 4 * 300, "no two events at one time"
-    blobs = stage(events, accumulate_to_ipc, job, None, schema=BLOBS).persist()
-    assert [row.rows for row in blobs.select("rows").collect()] == [300] * 4
-    found = {name: way().toArrow() for name, way in combine.ways(spark, job, blobs, 2).items()}
-    blobs.unpersist()
-    assert sorted(found) == ["driver", "executors", "tasks"]
-    assert all(each.equals(found["driver"]) for each in found.values())
-    assert sum(found["driver"]["events"].to_pylist()) == 4 * 300 * 60
-    seconds, chosen = combine.measured(spark, 4, 300, 1)
-    assert set(seconds) >= {"driver", "executors"}
-    assert chosen.way == "driver"

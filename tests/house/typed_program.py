@@ -82,18 +82,10 @@ class Words(ff.PythonOperation):
         return sorted(state)
 
 
-EVENTS = pa.table(
-    {
-        "t": [0, 1, 2, 3],
-        "u": [2, 3, 4, 6],
-        "k": ["a", "b", "a", "b"],
-        "x": [1.0, 2.0, 4.0, 3.0],
-        "y": [1.0, 3.0, 2.0, 2.0],
-        "i": [1, 2, 3, 4],
-        "ok": [True, False, True, None],
-        "v": [[1], [2, 3], [4], []],
-    }
-)
+EVENTS = pa.table({
+    "t": [0, 1, 2, 3], "u": [2, 3, 4, 6], "k": ["a", "b", "a", "b"], "x": [1.0, 2.0, 4.0, 3.0],
+    "y": [1.0, 3.0, 2.0, 2.0], "i": [1, 2, 3, 4], "ok": [True, False, True, None], "v": [[1], [2, 3], [4], []],
+})  # fmt: skip
 
 
 class Longest:

@@ -39,12 +39,6 @@ def test_nine_combinations(evict: str, trigger: str) -> None:
     assert values(stream(*WARMING), ff.policy(evict=RULES[evict])) == held
 
 
-def test_no_punctuation() -> None:
-    """R1: punctuation is no policy of a sliding window."""
-    with pytest.raises(ff.QueryError, match=r"evict is 'punct'; expected ff\.by_count"):
-        ff.policy(evict="punct")  # type: ignore[arg-type]
-
-
 def test_trigger_is_count_of_one_unless_said() -> None:
     """R2: no trigger is count(1); eviction is written first, then trigger."""
     assert ff.policy(ff.by_count(3)) == ff.policy(ff.by_count(3), ff.by_count(1))
