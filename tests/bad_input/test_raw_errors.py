@@ -121,13 +121,9 @@ class Answer(ff.PythonOperation):
 
 
 ODD = {
-    "an integer beyond 64 bits": 2**70,
-    "a negative one": -(2**63) - 1,
-    "half a surrogate pair": "\ud800",
-    "it in a list": ["\ud800"],
-    "an integer in a struct": {"a": 2**70},
-    "it in a struct": {"a": "\ud800"},
-}
+    "an integer beyond 64 bits": 2**70, "a negative one": -(2**63) - 1, "half a surrogate pair": "\ud800",
+    "it in a list": ["\ud800"], "an integer in a struct": {"a": 2**70}, "it in a struct": {"a": "\ud800"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("at", [0, 15])
@@ -172,11 +168,9 @@ def test_a_condition_that_cannot_be_computed_of_an_event_is_named(tmp_path: Path
     with pa.ipc.new_file(tmp_path / "e.arrow", EVENTS.schema) as file:
         file.write_table(EVENTS)
     sources = [
-        EVENTS,
-        EVENTS.to_reader(),
-        ff.parquet(tmp_path / "e.parquet"),
+        EVENTS, EVENTS.to_reader(), ff.parquet(tmp_path / "e.parquet"),
         ff.files(tmp_path / "e.arrow", format="arrow"),
-    ]
+    ]  # fmt: skip
     condition = pc.scalar(1) / pc.field("x") > 0
     for source in sources:
         windows = ff.events(source, time="t").where(condition).window(ff.tumbling(5))

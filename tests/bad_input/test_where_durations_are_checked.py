@@ -16,15 +16,13 @@ from .mistakes import mistakes, require
 STAMPS = pa.array([1], pa.timestamp("us"))
 EVENTS = pa.table({"stamp": STAMPS, "until": STAMPS, "day": pa.array([1], pa.date32()), "tick": [1], "x": [1]})
 WINDOWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "tumbling": ("size", ff.tumbling),
-    "sliding": ("size", lambda each: ff.sliding(each, every=each)),
-    "cumulating": ("size", lambda each: ff.cumulating(each, every=each)),
-    "session": ("gap", ff.session),
+    "tumbling": ("size", ff.tumbling), "sliding": ("size", lambda each: ff.sliding(each, every=each)),
+    "cumulating": ("size", lambda each: ff.cumulating(each, every=each)), "session": ("gap", ff.session),
     "landmark": ("every", lambda each: ff.landmark(every=each)),
     "around": ("time", lambda each: ff.around(time=(each, each))),
     "evict": ("by_time()", lambda each: ff.policy(evict=ff.by_time(each), trigger=ff.by_count(1))),
     "trigger": ("by_time()", lambda each: ff.policy(evict=ff.by_delta("x", 3), trigger=ff.by_time(each))),
-}
+}  # fmt: skip
 TIMES: dict[str, tuple[Any, Any, str]] = {
     "stamp": (60, "1 hour", "expected a duration such as '1 hour'"),
     "day": (60, "2 days", "expected a duration such as '7 days'"),

@@ -87,23 +87,15 @@ REFUSED = {
     "1M": "where 'M' could be minutes or months; expected '1 minute' or '1 month'",
     "15M": "expected '15 minutes' or '15 months'",
     "1MS": "where 'MS' could be milliseconds or months; expected '1 millisecond' or '1 month'",
-    "1Ms": "expected '1 millisecond' or '1 month'",
-    "1T": "with the unit 'T' of pandas; expected '1 minute'",
-    "5L": "expected '5 milliseconds'",
-    "5U": "expected '5 microseconds'",
-    "1ME": "expected '1 month'",
-    "2QE": "expected '2 quarters'",
-    "1A": "expected '1 year'",
-    "5 ns": "which is not a whole number of microseconds",
+    "1Ms": "expected '1 millisecond' or '1 month'", "1T": "with the unit 'T' of pandas; expected '1 minute'",
+    "5L": "expected '5 milliseconds'", "5U": "expected '5 microseconds'", "1ME": "expected '1 month'",
+    "2QE": "expected '2 quarters'", "1A": "expected '1 year'", "5 ns": "which is not a whole number of microseconds",
     "1 fortnight": "with the unknown unit 'fortnight'; expected weeks, days",
     "1.5 months": "a part of a month, quarter or year has no fixed length; expected whole ones",
-    "0.5 years": "expected whole ones",
-    "PT1H30": "which is not a duration; expected a number and a unit",
-    "P": "which is not a duration",
-    "0 hours": "expected a duration above zero",
-    "-1 hour": "expected a duration above zero",
-    "0 months": "expected a duration above zero",
-}
+    "0.5 years": "expected whole ones", "PT1H30": "which is not a duration; expected a number and a unit",
+    "P": "which is not a duration", "0 hours": "expected a duration above zero",
+    "-1 hour": "expected a duration above zero", "0 months": "expected a duration above zero",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", REFUSED)

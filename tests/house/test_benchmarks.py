@@ -182,11 +182,9 @@ def test_each_peer_is_timed_with_ours_that_run_on_the_same(benchmarks: ModuleTyp
         "spark.window at 10": ((files, 10), ("spark.window", 10)),
         "duckdb.two_stages at 10": ((local, 10), ("duckdb.two_stages", 10)),
         "flink.hop at 10": ((local, 10), (files, 10), ("flink.hop", 10)),
-        "duckdb.two_stages at 60": ((local, 60), ("duckdb.two_stages", 60)),
-        f"{files} at 60": ((files, 60),),
-        f"{local} across": ((local, 10), (local, 60)),
-        f"{files} across": ((files, 10), (files, 60)),
-    }
+        "duckdb.two_stages at 60": ((local, 60), ("duckdb.two_stages", 60)), f"{files} at 60": ((files, 60),),
+        f"{local} across": ((local, 10), (local, 60)), f"{files} across": ((files, 10), (files, 60)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,8 @@ PIECES = {
 """Tests of a piece with a contract of its own, an algorithm or a format, and the module or folder that it is in."""
 
 OF_THE_PACKAGE = {
-    "house/installed.py",
-    "house/test_house.py",
-    "house/test_inner_names.py",
-    "house/test_public_names.py",
-}
+    "house/installed.py", "house/test_house.py", "house/test_inner_names.py", "house/test_public_names.py",
+}  # fmt: skip
 """Those that are about the package's own modules."""
 
 FILES = [

@@ -137,11 +137,9 @@ def sketches() -> dict[str, Any]:
     both = [ff.theta_union, ff.theta_intersection, ff.theta_difference, ff.theta_estimate]
     assert all(map(callable, both))
     return {
-        "distinct": ff.ApproxCountDistinct("k"),
-        "quantile": ff.ApproxQuantile("x", 0.5),
-        "frequent": ff.FrequentItems("k"),
-        "theta": ff.ThetaSketch("k"),
-    }
+        "distinct": ff.ApproxCountDistinct("k"), "quantile": ff.ApproxQuantile("x", 0.5),
+        "frequent": ff.FrequentItems("k"), "theta": ff.ThetaSketch("k"),
+    }  # fmt: skip
 
 
 def charts(result: pa.Table) -> None:
@@ -153,16 +151,11 @@ def all_windows() -> list[Any]:
     """One of every kind."""
     return [
         ff.sliding(4, every=2, closed="right", empty="emit", min_fill="full", emit="on_change", stamp="end"),
-        ff.tumbling(4),
-        ff.cumulating(4, every=2),
-        ff.landmark(),
-        ff.session(2),
-        ff.last_rows(2, ties="arrival"),
-        ff.around(rows=(-2, 0)),
-        ff.policy(evict=ff.by_time(2), trigger=ff.by_count(1)),
+        ff.tumbling(4), ff.cumulating(4, every=2), ff.landmark(), ff.session(2), ff.last_rows(2, ties="arrival"),
+        ff.around(rows=(-2, 0)), ff.policy(evict=ff.by_time(2), trigger=ff.by_count(1)),
         ff.policy(evict=ff.by_delta("x", 2.0), trigger=ff.by_count(1)),
         ff.windows_from(pa.table({"from": [0], "to": [3]}), start="from", end="to", closed="both"),
-    ]
+    ]  # fmt: skip
 
 
 def local() -> pa.Table:
@@ -213,21 +206,10 @@ def of_files(folder: str) -> pa.Table:
 
 
 ERRORS: tuple[type[Exception], ...] = (
-    ff.FramefoldError,
-    ff.QueryError,
-    ff.ColumnError,
-    ff.DurationError,
-    ff.EngineError,
-    ff.JavaError,
-    ff.LawError,
-    ff.NullTimeError,
-    ff.OperationError,
-    ff.SumOverflowError,
-    ff.DroppedEventsWarning,
-    ff.CalendarWarning,
-    ff.FarTimesWarning,
-    ff.GapsWarning,
-)
+    ff.FramefoldError, ff.QueryError, ff.ColumnError, ff.DurationError, ff.EngineError, ff.JavaError, ff.LawError,
+    ff.NullTimeError, ff.OperationError, ff.SumOverflowError, ff.DroppedEventsWarning, ff.CalendarWarning,
+    ff.FarTimesWarning, ff.GapsWarning,
+)  # fmt: skip
 
 if __name__ == "__main__":
     print(ff.__version__, local().num_rows)

@@ -15,17 +15,12 @@ from .cases import Row, algebra, bag, table, windows
 
 LAWS = {law["law"]: law for law in algebra()["laws"]}
 WINDOWS: dict[str, dict[str, Any]] = {
-    "sliding": {"kind": "sliding", "size": 4, "every": 1},
-    "hopping": {"kind": "sliding", "size": 5, "every": 2},
-    "tumbling": {"kind": "tumbling", "size": 4},
-    "landmark": {"kind": "landmark", "since": 1},
-    "rows": {"kind": "rows", "n": 3},
-    "partitioned": {"kind": "rows", "n": 2, "by": ["k"]},
-    "lower landmark": {"kind": "landmark", "since": 1},
-    "upper landmark": {"kind": "landmark", "until": 4},
-    "everything": {"kind": "landmark"},
-    "short": {"kind": "sliding", "size": 2, "every": 1},
-}
+    "sliding": {"kind": "sliding", "size": 4, "every": 1}, "hopping": {"kind": "sliding", "size": 5, "every": 2},
+    "tumbling": {"kind": "tumbling", "size": 4}, "landmark": {"kind": "landmark", "since": 1},
+    "rows": {"kind": "rows", "n": 3}, "partitioned": {"kind": "rows", "n": 2, "by": ["k"]},
+    "lower landmark": {"kind": "landmark", "since": 1}, "upper landmark": {"kind": "landmark", "until": 4},
+    "everything": {"kind": "landmark"}, "short": {"kind": "sliding", "size": 2, "every": 1},
+}  # fmt: skip
 Rows = list[Row]
 Relation = ff.Relation[pa.Table]
 Side = Relation | Callable[[int], Rows]

@@ -34,11 +34,8 @@ def test_events_far_apart() -> None:
     """A loop over all window ends between two events that are far apart never ends."""
     late = 10**15
     assert [end for _, end, _ in spans(every([0, late]), ff.sliding(3, every=1))] == [
-        1,
-        2,
-        3,
-        *range(late + 1, late + 4),
-    ]
+        1, 2, 3, *range(late + 1, late + 4),
+    ]  # fmt: skip
 
 
 def test_nothing_leaks_out_of_its_window() -> None:

@@ -81,10 +81,8 @@ def test_selectors_see_times() -> None:
     assert found == [(3, pytest.approx(2.0)), (4, pytest.approx((35 + 5 + 8) / 42))]
     delayed = ff.AllOf(v=ff.Last("v"), t=ff.Last("t"))
     assert at(events, ff.around(rows=(-1, -1)), delayed) == [
-        (1, {"v": 0, "t": 0}),
-        (3, {"v": 2, "t": 1}),
-        (4, {"v": 6, "t": 3}),
-    ]
+        (1, {"v": 0, "t": 0}), (3, {"v": 2, "t": 1}), (4, {"v": 6, "t": 3}),
+    ]  # fmt: skip
 
 
 def test_dynamic_windows() -> None:

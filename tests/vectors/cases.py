@@ -12,18 +12,8 @@ CASES = [*vector_cases_grid.cases(), *vector_cases_rows.cases(), *vector_cases_g
 # These are tests of their own in test_vectors.py: they take two queries, or end in an error, or are about cost. The
 # last four are about operators between windows: tests/rules/test_relations.py has them.
 ON_THEIR_OWN = {
-    "SI-07",
-    "HZ-12",
-    "SPL-19",
-    "PSI-DYN-11",
-    "PS-24",
-    "PS-27",
-    "TR-CLIP",
-    "PS-15",
-    "PS-19",
-    "PS-20",
-    "PS-28",
-}
+    "SI-07", "HZ-12", "SPL-19", "PSI-DYN-11", "PS-24", "PS-27", "TR-CLIP", "PS-15", "PS-19", "PS-20", "PS-28",
+}  # fmt: skip
 
 # These are about watermarks and late events: tests of their own in test_vectors_streams.py. Three of them run as
 # batches too, as far as a batch has what they ask for.
