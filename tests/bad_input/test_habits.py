@@ -38,11 +38,11 @@ ask(pd.DataFrame({"at": [NOON] * 2, "k": ["a", 1]}), n=ff.Last("k"))
 ask(pd.DataFrame([[NOON, 1, 2]], columns=["at", "k", "k"]), n=ff.Last("k"))
     # -> ColumnError: n=Last('k') names 2 columns called 'k'; expected one
 ask(pd.DataFrame({"k": [1]}, index=pd.DatetimeIndex([NOON])), time="date")
-    # -> ColumnError: time= names the unknown column 'date'; there are 'k', '__index_level_0__', which is the index
-    #    that pandas has without a name
+    # -> ColumnError: time= names the unknown column 'date'; there are 'k', '__index_level_0__', which is the index that
+    #    pandas has without a name
 ask(pd.DataFrame({"at": ["2026-05-01 12:00"]}, dtype=object))
-    # -> ColumnError: time= needs a column of timestamps, dates or integers; 'at' is string; parse it into a
-    #    timestamp first: time=F.to_timestamp('at') on Spark, else time=pc.field('at').cast(pa.timestamp('us'))
+    # -> ColumnError: time= needs a column of timestamps, dates or integers; 'at' is string; parse it into a timestamp
+    #    first: time=F.to_timestamp('at') on Spark, else time=pc.field('at').cast(pa.timestamp('us'))
 ff.together(a=EVENTS, b=EVENTS)  # -> the input 'a' is a pyarrow Table; expected ff.events(...)
 ff.parquet(EVENTS)  # -> the path is a pyarrow Table; expected a string or a path
 ask(pl.from_arrow(EVENTS), n=ff.Sum(pl.col("i").sum()))
@@ -52,12 +52,8 @@ ff.events(Path("trips.parquet"), time="at")
 ff.events(None, time="at")  # -> events are None; expected
 ff.events(pl.from_arrow(EVENTS).lazy(), time="at")
     # -> events are a LazyFrame; expected collected data: call .collect() first
-ff.events(EVENTS, time="at").window("1 hour")
-    # -> window is '1 hour'; expected a window such as ff.sliding('1 hour', every='1 minute')
 ff.events(EVENTS.append_column("window", EVENTS["k"]), time="at", by="window").aggregate(n=ff.Count().over(HOURS))
     # -> by= names 'window', the name of a column of every result; expected another: rename the column
-ff.events(EVENTS, time="at", by="k").window(HOURS).aggregate(k=ff.Count())
-    # -> the output 'k' would hide the key 'k'; expected another name
 """)
 def test_mistakes(call: str, said: str) -> None:
     require(call, said, globals())

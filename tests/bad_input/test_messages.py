@@ -57,45 +57,42 @@ ask(x=ff.Mapped(ff.Sum("x"), math.sqrt))
 ask(x=ff.Mapped(ff.Max("k"), lambda k: k.upper()))
     # -> OperationError: called with whole columns, not with single values; expected functions of pyarrow.compute
 ask(x=ff.Mapped(ff.Sum("x"), lambda x: 3))
-    # -> OperationError: the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called
-    #    with whole columns; expected a column of as many
+    # -> OperationError: the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called with
+    #    whole columns; expected a column of as many
 ask(x=ff.Mapped(ff.Max("x"), lambda x: "all"))
     # -> OperationError: returned 'all' for a column of 16 values: it is called with whole columns
 ask(x=ff.Filtered(ff.Count(), lambda x: x > 0 and x < 3, "x"))
     # -> OperationError: with whole columns, not with single values; ... instead of if, and & | ~ instead of and
 ask(x=ff.Sum("x").then(lambda x: 1 if x > 1 else 0))
-    # -> OperationError: the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array
-    #    with more than one element is ambiguous. Use a.any() or a.all()): it is called with whole columns, not with
-    #    single values; expected
+    # -> OperationError: the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array with
+    #    more than one element is ambiguous. Use a.any() or a.all()): it is called with whole columns, not with single
+    #    values; expected
 ff.Mapped(large, ff.Sum("x"))  # -> Mapped is given the function first; expected ff.Mapped(Sum('x'), function)
 ask(x=Own(["v"]))
     # -> OperationError: Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total': 'fl
 ask(x=Own("v"))  # -> OperationError: declares state = 'v'; expected a dict of
 ask(x=Own({"v": "float64[4]"}))
-    # -> OperationError: a state field is declared as 'float64[4]'; expected a vector as a field for each place,
-    #    such as {f'v{i}': 'float64' for i in range(4)}, or a dict of planes
+    # -> OperationError: a state field is declared as 'float64[4]'; expected a vector as a field for each place, such as
+    #    {f'v{i}': 'float64' for i in range(4)}, or a dict of planes
 ask(x=spark_column())
-    # -> the output 'x' is a Spark column, avg(v); expected an aggregate operation of framefold's, such
-    #    as ff.Average('speed'), which may take an expression
+    # -> the output 'x' is a Spark column, avg(v); expected an aggregate operation of framefold's, such as
+    #    ff.Average('speed'), which may take an expression
 ask(x=pl.col("x").mean())
-    # -> the output 'x' is a Polars expression, col("x").mean(); expected an aggregate operation of
-    #    framefold's
+    # -> the output 'x' is a Polars expression, col("x").mean(); expected an aggregate operation of framefold's
 ask(x=pc.field("x"))  # -> the output 'x' is a pyarrow expression, x; expected
-ask(x="x")  # -> is 'x'; expected an aggregate operation, such as ff.L
-ff.CountIf("x", large)  # -> CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(),
-    #    function, 'x')
+ff.CountIf("x", large)
+    # -> CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(), function, 'x')
 ff.CountIf(large)  # -> or ff.Filtered(ff.Count(), function, 'x')
 ff.CountIf("x", "ok")  # -> CountIf takes one column; found 2: 'x', 'ok'
 ff.Filtered(ff.Count(), "x", large)
-    # -> Filtered is given the column 'x' before the function; expected ff.Filtered(Count(), function,
-    #    'x')
+    # -> Filtered is given the column 'x' before the function; expected ff.Filtered(Count(), function, 'x')
 ff.Filtered("ok", ff.Count())  # -> Filtered is given 'ok' first; expected ff.Filtered(Count(), 'ok')
 ff.sliding("1 hour")
     # -> every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as long
 ff.cumulating("1 hour")  # -> every= of cumulating('1 hour') is missing; expected the step, or ff.tumbling('1 hour')
 ff.Average(pd.Series(range(1000), name="speed"))
-    # -> Average takes names of columns; found a pandas Series; expected the name 'speed', and the
-    #    column itself in the events
+    # -> Average takes names of columns; found a pandas Series; expected the name 'speed', and the column itself in the
+    #    events
 ff.Average(pl.Series("speed", range(1000)))  # -> found a polars Series; expected the name 'speed'
 ff.Average(np.arange(1000))  # -> found a numpy ndarray; expected the name, and the column itself in the events
 ff.Sum(["a", "b"])  # -> Sum takes names of columns; found ['a', 'b']; expected each by itself, such as 'a'

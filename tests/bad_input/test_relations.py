@@ -62,8 +62,7 @@ calls().where("x >")  # -> the expression 'x >' is no SQL of one value:
 calls().where(f"x = {'9' * 39}")  # -> and it has 39 digits; expected at most 38
 rates().where(pc.divide(pc.field("x"), 0) > 1).rows()
     # -> the condition ... of where() does not fit the columns: divide by zero
-calls().select(y=pc.divide(pc.field("x"), 0)).rows()
-    # -> a column of select() does not fit the columns: divide by zero
+calls().select(y=pc.divide(pc.field("x"), 0)).rows()  # -> a column of select() does not fit the columns: divide by zero
 calls().where(3)  # -> where() of a relation of this process is given a builtins.int
 calls().select("y")  # -> select() names the unknown column 'y'
 calls().select("k", ts="x")  # -> computes 'ts', which is another column
@@ -84,8 +83,8 @@ calls().join(rates(TIMES), on="k")  # -> whose times are int64 and one of timest
 calls().union(rates())  # -> with the columns ['k', 'x', 'm'] and one with ['k', 'x']
 calls().select(x="k").union(rates().select("x"))  # -> columns of one name are of types that do not go together
 calls().difference(calls())  # -> by= names 'm', which is list
-calls().distinct()  # -> names 'm', which is list
 calls().distinct(keep=True)  # -> names 'm', which is list
+calls().distinct()  # -> names 'm', which is list
 calls().aggregate(by="j", n=ff.Count())  # -> by= of aggregate ... names the unknown column 'j'
 calls().aggregate(ts=ff.Count())  # -> the output 'ts' would hide a time of rows
 calls().aggregate(ff.Count())  # -> without a name

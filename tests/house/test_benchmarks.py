@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -140,14 +139,6 @@ def test_claims_are_judged_by_the_median_of_pairs(benchmarks: ModuleType, window
     assert line.endswith(f"| {holds} |")
 
 
-def test_what_may_be_noise_comes_after_what_a_peer_wins_in_every_pair(benchmarks: ModuleType) -> None:
-    sure = case("small", framefold_spark__dataframe={1: [1.2, 1.3, 1.2]}, spark__window={1: [1.0, 1.0, 1.0]})
-    unsure = case("own", framefold_spark__dataframe={1: [3.0, 2.0, 0.9]}, spark__window={1: [1.0, 1.0, 1.0]})
-    lines = [line for line in report(benchmarks, unsure, sure).splitlines() if line.startswith(("| own", "| small"))]
-    assert lines[0].endswith("| 1.20 | 3 of 3 |")
-    assert lines[1].endswith("| 2.00 | 2 of 3 |")
-
-
 def test_why_a_peer_wins_every_pair_is_said(benchmarks: ModuleType) -> None:
     ways = {"framefold_spark__dataframe": {1: [1.2, 1.3]}, "spark__window": {1: [1.0, 1.0]}}
     text = report(benchmarks, case("overlap", **ways), case("own", **ways))
@@ -209,7 +200,6 @@ class Stopwatch:
 
     def __init__(self, folder: Path, takes: dict[str, float]) -> None:
         self.folder, self.takes, self.runs = folder, takes, list[str]()
-        self.takes_at_first: float | None = None
 
     def say(self, line: str) -> None:
         pass
@@ -218,8 +208,7 @@ class Stopwatch:
         self.runs.append(contender)
         if save:
             pq.write_table(pa.table({"k": [1], "start": [0], "total": [0.5], "events": [1]}), save)
-        at_first = self.takes_at_first if len(self.runs) == 1 else None
-        return self.takes[contender] if at_first is None else at_first
+        return self.takes[contender]
 
 
 def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: ModuleType, tmp_path: Path) -> None:
@@ -241,28 +230,6 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     assert arena.runs[6:10] == [fast, local, slow, local]
     seconds = {way: {x: len(entry["seconds"]) for x, entry in at.items()} for way, at in running.found.items()}
     assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
-
-
-@pytest.mark.parametrize(
-    ("repeats", "first", "others", "runs"),
-    [
-        (5, 0.01, 0.01, None),  # no time at all: the most warm-ups
-        (0, 0.01, 0.01, 1),
-        (5, 8.0, 1.0, 4),  # a first run that starts things is no reason not to warm up
-        (5, 8.0, 5.0, 2),
-        (5, 30.0, 1.0, 1),
-    ],
-)
-def test_how_often_a_way_warms_up(
-    benchmarks: ModuleType, tmp_path: Path, repeats: int, first: float, others: float, runs: int | None
-) -> None:
-    local, point = "framefold_local.local", benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
-    arena = Stopwatch(tmp_path, {local: others})
-    arena.takes_at_first = first
-    running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
-    running.first(point)
-    assert arena.runs == [local] * (1 + benchmarks.measure.WARM_UPS if runs is None else runs)
 
 
 def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
