@@ -62,7 +62,6 @@ WITH_SPARK = (
     "tests/s3/",
     "tests/api/test_cli.py",
     "tests/api/test_demo.py",
-    "tests/docs/test_docstrings.py",
 )
 """Where tests start a Spark of their own, or ask for that of the run as they go."""
 

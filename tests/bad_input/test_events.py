@@ -118,28 +118,30 @@ def test_decimal_overflow(run: Engine) -> None:
         run(table([0, 1], [most, most], pa.decimal128(38, 0)), ff.tumbling(4), total=ff.Sum("x"))
 
 
-def failing(method: str) -> ff.AggregateOperation:
-    class Failing(ff.AggregateOperation):
-        state = {"total": "int64"}
-        result = "int64"
-        commutative = True
+class Failing(ff.AggregateOperation):
+    """A sum of which one method fails on 13."""
 
-        def accumulate(self, frames: Any, x: Any) -> Any:
-            if method == "accumulate" and (x == 13).any():
-                raise ZeroDivisionError("an unlucky number")
-            return {"total": frames.sum(x)}
+    state = {"total": "int64"}
+    result = "int64"
+    commutative = True
 
-        def combine(self, a: Any, b: Any) -> Any:
-            if method == "combine" and (a["total"] == 13).any():
-                raise ZeroDivisionError("an unlucky number")
-            return {"total": a["total"] + b["total"]}
+    def __init__(self, method: str) -> None:
+        super().__init__("x")
+        self.method = method
 
-        def finish(self, a: Any) -> Any:
-            if method == "finish" and (a["total"] == 13).any():
-                raise ZeroDivisionError("an unlucky number")
-            return a["total"]
+    def checked(self, method: str, values: Any) -> Any:
+        if method == self.method and (values == 13).any():
+            raise ZeroDivisionError("an unlucky number")
+        return values
 
-    return Failing("x")
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": frames.sum(self.checked("accumulate", x))}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": self.checked("combine", a["total"]) + b["total"]}
+
+    def finish(self, a: Any) -> Any:
+        return self.checked("finish", a["total"])
 
 
 @pytest.mark.parametrize("method", ["accumulate", "combine", "finish"])
@@ -147,11 +149,11 @@ def test_a_users_function_fails(run: Engine, method: str) -> None:
     """The error names the output and the function, and the user's own lines are to be seen."""
     sentence = f"{method} of 'x' .*ZeroDivisionError: an unlucky number"
     with run.refuses(ff.OperationError, sentence, shown='raise ZeroDivisionError("an unlucky number")'):
-        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=failing(method))
+        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=Failing(method))
 
 
 def test_a_python_function_fails(run: Engine) -> None:
-    class Failing(ff.PythonOperation):
+    class PythonFailing(ff.PythonOperation):
         result = "int64"
 
         def create(self) -> int:
@@ -167,7 +169,7 @@ def test_a_python_function_fails(run: Engine) -> None:
 
     sentence = "accumulate of 'x' .*LookupError: an unlucky number"
     with run.refuses(ff.OperationError, sentence, shown='raise LookupError("an unlucky number")'):
-        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=Failing("x"))
+        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=PythonFailing("x"))
 
 
 def test_a_wrong_state_where_the_trial_did_not_see_it(run: Engine) -> None:

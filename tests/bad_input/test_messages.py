@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -10,17 +9,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
 
 from ..support.programs import WITH_SUPPORT
-from .mistakes import Mistake, require_answer
+from .mistakes import mistakes, require
 
 EVENTS = pa.table({"t": [0, 1, 2], "k": ["a", "b", "a"], "x": [1.0, 2.0, None], "ok": [True, False, None]})
 
@@ -54,166 +49,64 @@ def spark_column() -> Any:
     return pytest.importorskip("pyspark.sql.connect.functions").avg("v")
 
 
-SINGLE = "it is called with whole columns, not with single values; expected"
-MISTAKES: dict[str, Mistake] = {
-    "if of a column": (
-        lambda: ask(x=ff.Mapped(ff.Sum("x"), lambda x: 1.0 if x > 1 else 0.0)),
-        ff.OperationError,
-        f"{SINGLE} numpy.where instead of if, and & | ~ instead of and, or, not",
-    ),
-    "math of a column": (
-        lambda: ask(x=ff.Mapped(ff.Sum("x"), math.sqrt)),
-        ff.OperationError,
-        f"{SINGLE} functions of numpy, such as numpy.sqrt instead of math.sqrt",
-    ),
-    "a method of text": (
-        lambda: ask(x=ff.Mapped(ff.Max("k"), lambda k: k.upper())),
-        ff.OperationError,
-        f"{SINGLE} functions of pyarrow.compute",
-    ),
-    "a constant": (
-        lambda: ask(x=ff.Mapped(ff.Sum("x"), lambda x: 3)),
-        ff.OperationError,
-        "the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called with whole columns; "
-        "expected a column of as many",
-    ),
-    "a text for all": (
-        lambda: ask(x=ff.Mapped(ff.Max("x"), lambda x: "all")),
-        ff.OperationError,
-        "returned 'all' for a column of 16 values: it is called with whole columns",
-    ),
-    "and in a predicate": (
-        lambda: ask(x=ff.Filtered(ff.Count(), lambda x: x > 0 and x < 3, "x")),
-        ff.OperationError,
-        f"{SINGLE} numpy.where instead of if, and & | ~ instead of and",
-    ),
-    "if of results": (
-        lambda: ask(x=ff.Sum("x").then(lambda x: 1 if x > 1 else 0)),
-        ff.OperationError,
-        f"the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array with more than one "
-        f"element is ambiguous. Use a.any() or a.all()): {SINGLE}",
-    ),
-    "the function before the operation": (
-        lambda: ff.Mapped(large, ff.Sum("x")),  # type: ignore[arg-type]
-        ff.QueryError,
-        "Mapped is given the function first; expected ff.Mapped(Sum('x'), function)",
-    ),
-    "a list for a state": (
-        lambda: ask(x=Own(["v"])),
-        ff.OperationError,
-        "Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total': 'float64'}",
-    ),
-    "a text for a state": (lambda: ask(x=Own("v")), ff.OperationError, "declares state = 'v'; expected a dict of"),
-    "a vector": (
-        lambda: ask(x=Own({"v": "float64[4]"})),
-        ff.OperationError,
-        "a state field is declared as 'float64[4]'; expected a vector as a field for each place, such as {f'v{i}': "
-        "'float64' for i in range(4)}, or a dict of planes",
-    ),
-    "an aggregate of Spark": (
-        lambda: ask(x=spark_column()),
-        ff.QueryError,
-        "the output 'x' is a Spark column, avg(v); expected an aggregate operation of framefold's, such as "
-        "ff.Average('speed'), which may take an expression",
-    ),
-    "an aggregate of Polars": (
-        lambda: ask(x=pl.col("x").mean()),
-        ff.QueryError,
-        "the output 'x' is a Polars expression, col(\"x\").mean(); expected an aggregate operation of framefold's",
-    ),
-    "an expression": (
-        lambda: ask(x=pc.field("x")),
-        ff.QueryError,
-        "the output 'x' is a pyarrow expression, x; expected",
-    ),
-    "a column for an output": (
-        lambda: ask(x="x"),
-        ff.QueryError,
-        "is 'x'; expected an aggregate operation, such as ff.L",
-    ),
-    "CountIf with a function": (
-        lambda: ff.CountIf("x", large),  # type: ignore[arg-type]
-        ff.QueryError,
-        "CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(), function, 'x')",
-    ),
-    "CountIf of a function": (lambda: ff.CountIf(large), ff.QueryError, "or ff.Filtered(ff.Count(), function, 'x')"),  # type: ignore[arg-type]
-    "CountIf of two": (
-        lambda: ff.CountIf("x", "ok"),  # type: ignore[arg-type]
-        ff.QueryError,
-        "CountIf takes one column; found 2: 'x', 'ok'",
-    ),
-    "the column before the predicate": (
-        lambda: ff.Filtered(ff.Count(), "x", large),  # type: ignore[arg-type]
-        ff.QueryError,
-        "Filtered is given the column 'x' before the function; expected ff.Filtered(Count(), function, 'x')",
-    ),
-    "the predicate before the operation": (
-        lambda: ff.Filtered("ok", ff.Count()),  # type: ignore[arg-type]
-        ff.QueryError,
-        "Filtered is given 'ok' first; expected ff.Filtered(Count(), 'ok')",
-    ),
-    "no step": (
-        lambda: ff.sliding("1 hour"),
-        ff.QueryError,
-        "every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as long",
-    ),
-    "no step to grow by": (
-        lambda: ff.cumulating("1 hour"),
-        ff.QueryError,
-        "every= of cumulating('1 hour') is missing; expected the step, or ff.tumbling('1 hour')",
-    ),
-    "a series of pandas": (
-        lambda: ff.Average(pd.Series(range(1000), name="speed")),  # type: ignore[arg-type]
-        ff.QueryError,
-        "Average takes names of columns; found a pandas Series; expected the name 'speed', and the column itself in "
-        "the events",
-    ),
-    "a series of Polars": (
-        lambda: ff.Average(pl.Series("speed", range(1000))),
-        ff.QueryError,
-        "found a polars Series; expected the name 'speed'",
-    ),
-    "an array": (
-        lambda: ff.Average(np.arange(1000)),  # type: ignore[arg-type]
-        ff.QueryError,
-        "found a numpy ndarray; expected the name, and the column itself in the events",
-    ),
-    "a list of names": (
-        lambda: ff.Sum(["a", "b"]),  # type: ignore[arg-type]
-        ff.QueryError,
-        "Sum takes names of columns; found ['a', 'b']; expected each by itself, such as 'a'",
-    ),
-    "a function for a column": (
-        lambda: ff.Sum(large),  # type: ignore[arg-type]
-        ff.QueryError,
-        "found a function; expected a name, and the function in ff.Mapped or ff.Filtered",
-    ),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes(mistake: str) -> None:
-    require_answer(MISTAKES[mistake])
+@mistakes("""\
+ask(x=ff.Mapped(ff.Sum("x"), lambda x: 1.0 if x > 1 else 0.0))
+    # -> OperationError: with whole columns, not with single values; expected numpy.where instead of if, and & | ~
+ask(x=ff.Mapped(ff.Sum("x"), math.sqrt))
+    # -> OperationError: not with single values; expected functions of numpy, such as numpy.sqrt instead of math.sqrt
+ask(x=ff.Mapped(ff.Max("k"), lambda k: k.upper()))
+    # -> OperationError: called with whole columns, not with single values; expected functions of pyarrow.compute
+ask(x=ff.Mapped(ff.Sum("x"), lambda x: 3))
+    # -> OperationError: the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called with
+    #    whole columns; expected a column of as many
+ask(x=ff.Mapped(ff.Max("x"), lambda x: "all"))
+    # -> OperationError: returned 'all' for a column of 16 values: it is called with whole columns
+ask(x=ff.Filtered(ff.Count(), lambda x: x > 0 and x < 3, "x"))
+    # -> OperationError: with whole columns, not with single values; ... instead of if, and & | ~ instead of and
+ask(x=ff.Sum("x").then(lambda x: 1 if x > 1 else 0))
+    # -> OperationError: the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array with
+    #    more than one element is ambiguous. Use a.any() or a.all()): it is called with whole columns, not with single
+    #    values; expected
+ff.Mapped(large, ff.Sum("x"))  # -> Mapped is given the function first; expected ff.Mapped(Sum('x'), function)
+ask(x=Own(["v"]))
+    # -> OperationError: Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total': 'fl
+ask(x=Own("v"))  # -> OperationError: declares state = 'v'; expected a dict of
+ask(x=Own({"v": "float64[4]"}))
+    # -> OperationError: a state field is declared as 'float64[4]'; expected a vector as a field for each place, such as
+    #    {f'v{i}': 'float64' for i in range(4)}, or a dict of planes
+ask(x=spark_column())
+    # -> the output 'x' is a Spark column, avg(v); expected an aggregate operation of framefold's, such as
+    #    ff.Average('speed'), which may take an expression
+ask(x=pl.col("x").mean())
+    # -> the output 'x' is a Polars expression, col("x").mean(); expected an aggregate operation of framefold's
+ask(x=pc.field("x"))  # -> the output 'x' is a pyarrow expression, x; expected
+ff.CountIf("x", large)
+    # -> CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(), function, 'x')
+ff.CountIf(large)  # -> or ff.Filtered(ff.Count(), function, 'x')
+ff.CountIf("x", "ok")  # -> CountIf takes one column; found 2: 'x', 'ok'
+ff.Filtered(ff.Count(), "x", large)
+    # -> Filtered is given the column 'x' before the function; expected ff.Filtered(Count(), function, 'x')
+ff.Filtered("ok", ff.Count())  # -> Filtered is given 'ok' first; expected ff.Filtered(Count(), 'ok')
+ff.sliding("1 hour")
+    # -> every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as long
+ff.cumulating("1 hour")  # -> every= of cumulating('1 hour') is missing; expected the step, or ff.tumbling('1 hour')
+ff.Average(pd.Series(range(1000), name="speed"))
+    # -> Average takes names of columns; found a pandas Series; expected the name 'speed', and the column itself in the
+    #    events
+ff.Average(pl.Series("speed", range(1000)))  # -> found a polars Series; expected the name 'speed'
+ff.Average(np.arange(1000))  # -> found a numpy ndarray; expected the name, and the column itself in the events
+ff.Sum(["a", "b"])  # -> Sum takes names of columns; found ['a', 'b']; expected each by itself, such as 'a'
+ff.Sum(large)  # -> found a function; expected a name, and the function in ff.Mapped or ff.Filtered
+""")
+def test_mistakes(call: str, said: str) -> None:
+    require(call, said, globals())
 
 
 def test_a_column_of_type_null_is_all_null() -> None:
     events = pa.table({"t": [0, 1], "k": ["a", "a"], "x": pa.nulls(2), "y": [1.0, 2.0]})
     query = ff.events(events, time="t", by="k").window(ff.tumbling(10))
-    operations = {
-        kind.__name__: kind("x")
-        for kind in (
-            ff.Sum,
-            ff.Average,
-            ff.Min,
-            ff.First,
-            ff.StdDev,
-            ff.Median,
-            ff.BoolAnd,
-            ff.BitOr,
-            ff.Concat,
-            ff.Mode,
-        )
-    }
+    kinds = (ff.Sum, ff.Average, ff.Min, ff.First, ff.StdDev, ff.Median, ff.BoolAnd, ff.BitOr, ff.Concat, ff.Mode)
+    operations = {kind.__name__: kind("x") for kind in kinds}
     counts = {"n": ff.Count("x"), "distinct": ff.CountDistinct("x"), "true": ff.CountIf("x")}
     parts = {"parts": ff.AllOf(total=ff.Sum("x"), all=ff.BoolAnd("x"), n=ff.Count())}
     found = query.aggregate(**operations, **counts, **parts, w=ff.WeightedAverage("y", "x")).to_pylist()[0]

@@ -16,6 +16,7 @@ import framefold as ff
 
 from ..support.command_line import main
 from ..support.inner import place_of
+from .mistakes import mistakes, require
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
 QUERY = ["--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"]
@@ -39,46 +40,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 LONG = "a" * 300 + ".parquet"
 INPUTS = {
-    "a link to itself": ("itself.parquet", "'itself.parquet' is a link that leads nowhere"),
-    "a broken link": ("broken.parquet", "'broken.parquet' is a link that leads nowhere"),
-    "a pattern that matches them": ("*.parquet", "'broken.parquet' is a link that leads nowhere"),
-    "a link with the name of a pattern": ("*.csv", "'*.csv' is a link that leads nowhere"),
-    "below a link to itself": ("itself.parquet/e.parquet", "Too many levels of symbolic links"),
-    "below a file": ("e.parquet/e.parquet", "does not exist"),
-    "an empty folder": ("folder.parquet", "has no files in it"),
-    "a name that is too long": (LONG, "File name too long"),
-    "an unreachable address": (UNREACHABLE, "cannot be reached"),
-    "an unknown kind of address": ("nothing://x/e.parquet", "cannot be opened"),
-}
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("kind", INPUTS)
-def test_events_of_the_command_line(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path, sentence = INPUTS[kind]
-    assert main(["run", path, *QUERY]) == 2
-    said = capsys.readouterr().err
-    assert sentence in said
-    assert said.count("\n") == 1
-
-
+    "itself.parquet": "'itself.parquet' is a link that leads nowhere",
+    "broken.parquet": "'broken.parquet' is a link that leads nowhere",
+    "*.parquet": "'broken.parquet' is a link that leads nowhere",
+    "*.csv": "'*.csv' is a link that leads nowhere",
+    "itself.parquet/e.parquet": "Too many levels of symbolic links",
+    "e.parquet/e.parquet": "does not exist", "folder.parquet": "has no files in it", LONG: "File name too long",
+    UNREACHABLE: "cannot be reached", "nothing://x/e.parquet": "cannot be opened",
+}  # fmt: skip
 OUTPUTS = {
-    "an unreachable address": (UNREACHABLE, "cannot be reached"),
-    "an unknown kind of address": ("nothing://x/e.parquet", "cannot be opened"),
-    "a link to itself": ("itself.parquet", "leads nowhere"),
-    "a name that is too long": (LONG, "File name too long"),
-    "below a file": ("e.parquet/x.parquet", "does not exist"),
-}
+    UNREACHABLE: "cannot be reached", "nothing://x/e.parquet": "cannot be opened", "itself.parquet": "leads nowhere",
+    LONG: "File name too long", "e.parquet/x.parquet": "does not exist",
+}  # fmt: skip
+COMMANDS = [([path], sentence) for path, sentence in INPUTS.items()]
+COMMANDS += [
+    (["some/e.parquet", "--out", path, *more], sentence)
+    for path, sentence in OUTPUTS.items()
+    for more in ([], ["--no-replace"])
+]
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("more", [[], ["--no-replace"]])
-@pytest.mark.parametrize("kind", OUTPUTS)
-def test_results_of_the_command_line(kind: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    path, sentence = OUTPUTS[kind]
-    assert main(["run", "some/e.parquet", *QUERY, "--out", path, *more]) == 2
+@pytest.mark.parametrize(("arguments", "sentence"), COMMANDS)
+def test_paths_of_the_command_line(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *arguments, *QUERY]) == 2
     said = capsys.readouterr().err
-    assert sentence in said or (more and "exists" in said)
+    assert sentence in said or ("--no-replace" in arguments and "exists" in said)
     assert said.count("\n") == 1
 
 
@@ -88,15 +75,15 @@ def test_links_in_a_folder_of_events() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("path", ["itself.parquet", "broken.parquet"])
-def test_links_as_files_of_the_library(path: str) -> None:
-    with pytest.raises(ff.QueryError, match=f"the Parquet path '{path}' is a link that leads nowhere"):
-        ff.events(ff.parquet(path), time="t")
-    for places in ((path,), ("some/e.parquet", path)):
-        with pytest.raises(ff.QueryError, match="is a link that leads nowhere"):
-            ff.parquet(*places).listed()
-    with pytest.raises(ff.QueryError, match="is a link that leads nowhere"):
-        ff.files("*.csv", format="csv").listed()
+@mistakes("""\
+ff.events(ff.parquet("itself.parquet"), time="t")  # -> the Parquet path 'itself.parquet' is a link that leads nowhere
+ff.events(ff.parquet("broken.parquet"), time="t")  # -> the Parquet path 'broken.parquet' is a link that leads nowhere
+ff.parquet("itself.parquet").listed()  # -> 'itself.parquet' is a link that leads nowhere
+ff.parquet("some/e.parquet", "broken.parquet").listed()  # -> is a link that leads nowhere
+ff.files("*.csv", format="csv").listed()  # -> is a link that leads nowhere
+""")
+def test_links_as_files_of_the_library(call: str, said: str) -> None:
+    require(call, said, globals())
 
 
 class Answer(ff.PythonOperation):
@@ -120,13 +107,9 @@ class Answer(ff.PythonOperation):
 
 
 ODD = {
-    "an integer beyond 64 bits": 2**70,
-    "a negative one": -(2**63) - 1,
-    "half a surrogate pair": "\ud800",
-    "it in a list": ["\ud800"],
-    "an integer in a struct": {"a": 2**70},
-    "it in a struct": {"a": "\ud800"},
-}
+    "an integer beyond 64 bits": 2**70, "a negative one": -(2**63) - 1, "half a surrogate pair": "\ud800",
+    "it in a list": ["\ud800"], "an integer in a struct": {"a": 2**70}, "it in a struct": {"a": "\ud800"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("at", [0, 15])
@@ -150,23 +133,14 @@ def test_integers_beyond_64_bits_may_be_declared_as_decimals() -> None:
     assert list(map(int, found)) == [2**70 + 10, 2**70 + 35]
 
 
-GROWING: dict[str, Any] = {
-    "list": ff.CollectList("x"),
-    "set": ff.CollectSet("x"),
-    "top": ff.TopN("x", 50_000),
-}
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_lists_of_more_than_the_memory_say_what_they_would_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("operation", [ff.CollectList("x"), ff.CollectSet("x"), ff.TopN("x", 50_000)], ids=str)
+def test_lists_of_more_than_the_memory_say_what_they_would_take(operation: Any, monkeypatch: Any) -> None:
     """100,000 events in windows that grow with each of them have five billion values; here of a smaller machine."""
     monkeypatch.setattr(*place_of("memory of this machine"), lambda: 1 << 24)
     events = pa.table({"t": range(3_000), "x": np.arange(3_000.0)})
     query = ff.events(events, time="t").window(ff.landmark())
-    with pytest.raises(
-        ff.QueryError, match=r"the lists of all windows would have .* items and take 0\.\d GiB, more than"
-    ):
-        query.aggregate(m=GROWING[name])
+    with pytest.raises(ff.QueryError, match=r"the lists of all windows would .* items and take 0\.\d GiB, more than"):
+        query.aggregate(m=operation)
 
 
 def test_the_memory_of_this_machine_is_asked_for() -> None:
@@ -180,11 +154,9 @@ def test_a_condition_that_cannot_be_computed_of_an_event_is_named(tmp_path: Path
     with pa.ipc.new_file(tmp_path / "e.arrow", EVENTS.schema) as file:
         file.write_table(EVENTS)
     sources = [
-        EVENTS,
-        EVENTS.to_reader(),
-        ff.parquet(tmp_path / "e.parquet"),
+        EVENTS, EVENTS.to_reader(), ff.parquet(tmp_path / "e.parquet"),
         ff.files(tmp_path / "e.arrow", format="arrow"),
-    ]
+    ]  # fmt: skip
     condition = pc.scalar(1) / pc.field("x") > 0
     for source in sources:
         windows = ff.events(source, time="t").where(condition).window(ff.tumbling(5))

@@ -11,25 +11,18 @@ import pytest
 
 import framefold as ff
 
-EVENTS = pa.table(
-    {
-        "stamp": pa.array([1], pa.timestamp("us")),
-        "until": pa.array([9], pa.timestamp("us")),
-        "day": pa.array([1], pa.date32()),
-        "tick": [1],
-        "x": [1],
-    }
-)
+from .mistakes import mistakes, require
+
+STAMPS = pa.array([1], pa.timestamp("us"))
+EVENTS = pa.table({"stamp": STAMPS, "until": STAMPS, "day": pa.array([1], pa.date32()), "tick": [1], "x": [1]})
 WINDOWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "tumbling": ("size", ff.tumbling),
-    "sliding": ("size", lambda each: ff.sliding(each, every=each)),
-    "cumulating": ("size", lambda each: ff.cumulating(each, every=each)),
-    "session": ("gap", ff.session),
+    "tumbling": ("size", ff.tumbling), "sliding": ("size", lambda each: ff.sliding(each, every=each)),
+    "cumulating": ("size", lambda each: ff.cumulating(each, every=each)), "session": ("gap", ff.session),
     "landmark": ("every", lambda each: ff.landmark(every=each)),
     "around": ("time", lambda each: ff.around(time=(each, each))),
     "evict": ("by_time()", lambda each: ff.policy(evict=ff.by_time(each), trigger=ff.by_count(1))),
     "trigger": ("by_time()", lambda each: ff.policy(evict=ff.by_delta("x", 3), trigger=ff.by_time(each))),
-}
+}  # fmt: skip
 TIMES: dict[str, tuple[Any, Any, str]] = {
     "stamp": (60, "1 hour", "expected a duration such as '1 hour'"),
     "day": (60, "2 days", "expected a duration such as '7 days'"),
@@ -49,25 +42,20 @@ def test_by_window(kind: str, time: str) -> None:
     events.window(make(right))
 
 
-def test_offsets_and_lengths_of_events() -> None:
-    with pytest.raises(ff.DurationError, match=r"^offset is 60, but the time 'stamp' is a timestamp column"):
-        ff.events(EVENTS, time="stamp").window(ff.tumbling("1 hour", offset=60))
-    with pytest.raises(ff.DurationError, match=r"^longest is 60, but the time 'stamp' is a timestamp column"):
-        ff.events(EVENTS, time="stamp", until="until", longest=60)
-    with pytest.raises(ff.DurationError, match=r"^size is '1 hour', but the time 'day' is a date column"):
-        ff.events(EVENTS, time="day").window(ff.tumbling("1 hour"))
-
-
-def test_of_a_time_that_an_expression_gives() -> None:
-    seconds = pa.compute.field("tick").cast(pa.timestamp("s"))
-    with pytest.raises(ff.DurationError, match=r"^size is 60, but the time "):
-        ff.events(EVENTS, time=seconds).window(ff.tumbling(60))
-
-
-def test_what_else_is_wrong_is_said_of_the_whole_query() -> None:
-    query = ff.events(EVENTS, time="stam").window(ff.tumbling(60))
-    with pytest.raises(ff.ColumnError, match="'stam'; did you mean 'stamp'"):
-        query.aggregate(n=ff.Count())
+@mistakes("""\
+ff.events(EVENTS, time="stamp").window(ff.tumbling("1 hour", offset=60))
+    # -> DurationError: offset is 60, but the time 'stamp' is a timestamp column
+ff.events(EVENTS, time="stamp", until="until", longest=60)
+    # -> DurationError: longest is 60, but the time 'stamp' is a timestamp column
+ff.events(EVENTS, time="day").window(ff.tumbling("1 hour"))
+    # -> DurationError: size is '1 hour', but the time 'day' is a date column
+ff.events(EVENTS, time=pc.field("tick").cast(pa.timestamp("s"))).window(ff.tumbling(60))
+    # -> DurationError: size is 60, but the time
+ff.events(EVENTS, time="stam").window(ff.tumbling(60)).aggregate(n=ff.Count())
+    # -> ColumnError: 'stam'; did you mean 'stamp'
+""")
+def test_arguments_and_times(call: str, said: str) -> None:
+    require(call, said, globals())
 
 
 @pytest.mark.spark

@@ -39,7 +39,7 @@ def rows_of(found: Any) -> list[list[Any]]:
     return [plain(list(row.values())) for row in kept.flatten().to_pylist()]
 
 
-@pytest.fixture(scope="module", params=["page", 1, 2])
+@pytest.fixture(scope="module", params=["page", 1])
 def given(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The names that the page sets, for its own data or random data."""
     return namespace_of(PAGE, {} if request.param == "page" else made_up(request.param))

@@ -15,17 +15,13 @@ import pytest
 import framefold as ff
 
 from ..support.command_line import main
+from .follow_readme import lines
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 RUNNABLE = ("sh", "python")
-
-
-def lines(text: str) -> list[str]:
-    """What is printed, without the space that fills lines and tables."""
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def ran(kind: str, block: str, namespace: dict[str, Any]) -> None:
@@ -66,31 +62,29 @@ def test_what_is_shown_is_what_is_printed(
     assert row["low"] < row["mean"] < row["high"]
 
 
+def done(commands: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The output of commands of a shell in a folder, in which framefold is this environment's."""
+    itself = f'set -euo pipefail; framefold() {{ {shlex.quote(sys.executable)} -m framefold "$@"; }}\n'
+    shell = subprocess.run(["bash", "-c", itself + commands], cwd=folder, capture_output=True, text=True, check=False)
+    assert shell.returncode == 0, shell.stderr
+    return shell
+
+
 @pytest.mark.slow
 def test_the_page_of_the_command_line_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
-    commands = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    itself = f'set -euo pipefail; framefold() {{ {shlex.quote(sys.executable)} -m framefold "$@"; }}\n'
-    done = subprocess.run(
-        ["bash", "-c", itself + "".join(commands)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "--engine auto takes the local engine, which can hold 0." in done.stderr
-    assert '"zone","window_start","window_end","n"' in done.stdout
-    assert done.stdout.rstrip().endswith('"n": 20000}')
+    shell = done("".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)), tmp_path)
+    assert "--engine auto takes the local engine, which can hold 0." in shell.stderr
+    assert '"zone","window_start","window_end","n"' in shell.stdout
+    assert shell.stdout.rstrip().endswith('"n": 20000}')
 
 
 @pytest.mark.slow
 def test_the_commands_of_every_day_again_run(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "every-day-again.md").read_text()
     (commands,) = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    itself = f'set -euo pipefail; framefold() {{ {shlex.quote(sys.executable)} -m framefold "$@"; }}\n'
     demo = "framefold demo --keep taxi --rows 2000 --engine local > demo\n"
-    done = subprocess.run(
-        ["bash", "-c", itself + demo + commands], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "the run '2024-05-17' has 2,000 events" in done.stderr
+    assert "the run '2024-05-17' has 2,000 events" in done(demo + commands, tmp_path).stderr
     assert (tmp_path / "week.parquet").is_file()
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -47,27 +46,28 @@ def compared(benchmarks: ModuleType, tmp_path: Path) -> Any:
     return compare
 
 
-def test_results_that_differ_only_in_rounding_and_order_are_equal(compared: Any) -> None:
-    found = compared([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), (1, 0, 0.3)])
-    assert (found.common, found.differing, found.missing, found.added) == (2, 0, 0, 0)
+A = (1, 0, 0.3)
+Z = (2, 0, 1.0)
+BAG = [(1, 0, 1.0), (1, 0, 2.0)]
+COMPARED: dict[str, tuple[list[Any], list[Any], str, tuple[int, ...]]] = {
+    "rounding and order": ([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), A], "start", (2, 0, 0, 0)),
+    "another value": ([A, Z], [(1, 0, 0.3000001), Z], "start", (2, 1, 0, 0)),
+    "a null": ([A, Z], [(1, 0, None), Z], "start", (2, 1, 0, 0)),
+    "a NaN": ([A, Z], [(1, 0, float("nan")), Z], "start", (2, 1, 0, 0)),
+    "infinity": ([A, Z], [(1, 0, float("inf")), Z], "start", (2, 1, 0, 0)),
+    "windows of one only": ([(1, 0, 1.0), (1, 5, 1.0), Z], [(1, 0, 1.0), (3, 0, 1.0)], "start", (1, 0, 2, 1)),
+    "a bag of one time": (BAG, BAG[::-1], "at", (2, 0, 0, 0)),
+    "another bag of one time": (BAG, [(1, 0, 2.0)] * 2, "at", (2, 1, 0, 0)),
+    "an event less": ([(1, 0, 1.0)] * 2, [(1, 0, 1.0)], "at", (1, 0, 1, 0)),
+}
 
 
-@pytest.mark.parametrize("theirs", [0.3000001, None, float("nan"), float("inf")])
-def test_a_value_that_differs_is_found_and_shown(compared: Any, theirs: float | None) -> None:
-    found = compared([(1, 0, 0.3), (2, 0, 1.0)], [(1, 0, theirs), (2, 0, 1.0)])
-    assert (found.common, found.differing) == (2, 1)
-    assert "0.3" in found.example
-
-
-def test_windows_that_only_one_has_are_counted(compared: Any) -> None:
-    found = compared([(1, 0, 1.0), (1, 5, 1.0), (2, 0, 1.0)], [(1, 0, 1.0), (3, 0, 1.0)])
-    assert (found.common, found.differing, found.missing, found.added) == (1, 0, 2, 1)
-
-
-def test_events_of_one_time_are_compared_as_a_bag(compared: Any) -> None:
-    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 1.0)], "at").differing == 0
-    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 2.0)], "at").differing == 1
-    assert compared([(1, 0, 1.0), (1, 0, 1.0)], [(1, 0, 1.0)], "at").missing == 1
+@pytest.mark.parametrize("name", COMPARED)
+def test_results_are_compared(compared: Any, name: str) -> None:
+    ours, theirs, place, counts = COMPARED[name]
+    found = compared(ours, theirs, place)
+    assert (found.common, found.differing, found.missing, found.added) == counts
+    assert ours != [A, Z] or "0.3" in found.example
 
 
 def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
@@ -139,14 +139,6 @@ def test_claims_are_judged_by_the_median_of_pairs(benchmarks: ModuleType, window
     assert line.endswith(f"| {holds} |")
 
 
-def test_what_may_be_noise_comes_after_what_a_peer_wins_in_every_pair(benchmarks: ModuleType) -> None:
-    sure = case("small", framefold_spark__dataframe={1: [1.2, 1.3, 1.2]}, spark__window={1: [1.0, 1.0, 1.0]})
-    unsure = case("own", framefold_spark__dataframe={1: [3.0, 2.0, 0.9]}, spark__window={1: [1.0, 1.0, 1.0]})
-    lines = [line for line in report(benchmarks, unsure, sure).splitlines() if line.startswith(("| own", "| small"))]
-    assert lines[0].endswith("| 1.20 | 3 of 3 |")
-    assert lines[1].endswith("| 2.00 | 2 of 3 |")
-
-
 def test_why_a_peer_wins_every_pair_is_said(benchmarks: ModuleType) -> None:
     ways = {"framefold_spark__dataframe": {1: [1.2, 1.3]}, "spark__window": {1: [1.0, 1.0]}}
     text = report(benchmarks, case("overlap", **ways), case("own", **ways))
@@ -181,11 +173,9 @@ def test_each_peer_is_timed_with_ours_that_run_on_the_same(benchmarks: ModuleTyp
         "spark.window at 10": ((files, 10), ("spark.window", 10)),
         "duckdb.two_stages at 10": ((local, 10), ("duckdb.two_stages", 10)),
         "flink.hop at 10": ((local, 10), (files, 10), ("flink.hop", 10)),
-        "duckdb.two_stages at 60": ((local, 60), ("duckdb.two_stages", 60)),
-        f"{files} at 60": ((files, 60),),
-        f"{local} across": ((local, 10), (local, 60)),
-        f"{files} across": ((files, 10), (files, 60)),
-    }
+        "duckdb.two_stages at 60": ((local, 60), ("duckdb.two_stages", 60)), f"{files} at 60": ((files, 60),),
+        f"{local} across": ((local, 10), (local, 60)), f"{files} across": ((files, 10), (files, 60)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -210,7 +200,6 @@ class Stopwatch:
 
     def __init__(self, folder: Path, takes: dict[str, float]) -> None:
         self.folder, self.takes, self.runs = folder, takes, list[str]()
-        self.takes_at_first: float | None = None
 
     def say(self, line: str) -> None:
         pass
@@ -219,8 +208,7 @@ class Stopwatch:
         self.runs.append(contender)
         if save:
             pq.write_table(pa.table({"k": [1], "start": [0], "total": [0.5], "events": [1]}), save)
-        at_first = self.takes_at_first if len(self.runs) == 1 else None
-        return self.takes[contender] if at_first is None else at_first
+        return self.takes[contender]
 
 
 def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: ModuleType, tmp_path: Path) -> None:
@@ -242,54 +230,6 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     assert arena.runs[6:10] == [fast, local, slow, local]
     seconds = {way: {x: len(entry["seconds"]) for x, entry in at.items()} for way, at in running.found.items()}
     assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
-
-
-def test_what_runs_in_no_time_warms_up_a_few_times_only(benchmarks: ModuleType, tmp_path: Path) -> None:
-    local = "framefold_local.local"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
-    for repeats, expected in [(5, 1 + benchmarks.measure.WARM_UPS), (0, 1)]:
-        arena = Stopwatch(tmp_path, {local: 0.01})
-        running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
-        running.first(point)
-        assert arena.runs == [local] * expected
-
-
-def test_a_first_run_that_starts_things_is_no_reason_not_to_warm_up(benchmarks: ModuleType, tmp_path: Path) -> None:
-    local = "framefold_local.local"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
-    for first, others, expected in [(8.0, 1.0, 4), (8.0, 5.0, 2), (30.0, 1.0, 1)]:
-        arena = Stopwatch(tmp_path, {local: others})
-        arena.takes_at_first = first
-        running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
-        running.first(point)
-        assert arena.runs == [local] * expected
-
-
-def test_who_has_idled_for_long_warms_up_again_which_does_not_count(
-    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    local, peer = "framefold_local.local", "polars.dynamic"
-    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
-    case = benchmarks.case.Case("some", "some", "size", (point,), (local, peer))
-    arena = Stopwatch(tmp_path, {local: 1.0, peer: 70.0})
-    clock = SimpleNamespace(monotonic=lambda: sum(arena.takes[way] for way in arena.runs))
-    monkeypatch.setattr(benchmarks.measure, "time", clock)
-    running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
-    running.first(point)
-    arena.runs.clear()
-    running.ended.clear()
-    running.time(150.0)
-    assert arena.runs == [local, peer, peer, *[local] * 3, local]
-    assert {way: list(at["10"]["seconds"].values()) for way, at in running.found.items()} == {
-        local: [1.0, 1.0],
-        peer: [70.0, 70.0],
-    }
-    assert running.found[local]["10"]["after_idling"] == [1.0]
-    measured = {"points": [{"x": 10, "label": "10"}], "found": running.found, "left_out": []}
-    text = "\n".join(benchmarks.report.notes(measured, [local, peer]))
-    assert text == "- framefold, local engine, the first run after 60 s of idling, in seconds: 1.00 at 10.\n"
 
 
 def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
@@ -383,15 +323,6 @@ def test_rows_in_other_orders_are_the_same_rows(benchmarks: ModuleType, layout: 
     assert LAYOUTS[layout](rows)
 
 
-def test_a_file_for_each_chunk_of_events(
-    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules["benchmarks.events"], "CHUNK", 300)
-    whole, chunks = (benchmarks.datasets.Data(rows=1000, keys=3, layout=each).path(tmp_path) for each in ("", "chunks"))
-    assert sorted(file.name for file in chunks.iterdir()) == [f"{number:04d}.parquet" for number in range(4)]
-    assert pq.read_table(chunks).equals(pq.read_table(whole))
-
-
 @pytest.mark.parametrize("kind", ["zipf", "pairs", "naive", "integers", "nulls"])
 def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Path) -> None:
     whole, found = (
@@ -409,24 +340,3 @@ def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Pat
     else:
         assert str(found.schema.field("t").type) == ("int64" if kind == "integers" else "timestamp[us]")
         assert found["t"].cast(pa.int64()).equals(whole["t"].cast(pa.int64()))
-
-
-def test_ways_to_combine_partials_have_one_result(benchmarks: ModuleType, spark: Any) -> None:
-    from benchmarks import combine
-
-    from ..support.spark_parts import BLOBS, Job, accumulate_to_ipc, output_schema, stage
-
-    plan = combine.query()
-    job = Job(plan, output_schema(plan.result_schema, [spark.range(1).schema["id"].dataType]))
-    events = combine.events(spark, 4, 300)
-    assert events.select("c0", "c1").distinct().count() == 4 * 300, "no two events at one time"
-    blobs = stage(events, accumulate_to_ipc, job, None, schema=BLOBS).persist()
-    assert [row.rows for row in blobs.select("rows").collect()] == [300] * 4
-    found = {name: way().toArrow() for name, way in combine.ways(spark, job, blobs, 2).items()}
-    blobs.unpersist()
-    assert sorted(found) == ["driver", "executors", "tasks"]
-    assert all(each.equals(found["driver"]) for each in found.values())
-    assert sum(found["driver"]["events"].to_pylist()) == 4 * 300 * 60
-    seconds, chosen = combine.measured(spark, 4, 300, 1)
-    assert set(seconds) >= {"driver", "executors"}
-    assert chosen.way == "driver"

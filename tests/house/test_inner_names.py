@@ -25,41 +25,25 @@ PIECES = {
     "aggregators/test_merging.py": "aggregators.ordered.sorted_merge",
     "aggregators/test_order.py": "aggregators.ordered.sort_keys",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",
-    "runtime/test_above.py": "runtime.frames.next_greater",
-    "runtime/test_pages.py": "runtime.streams.pages",
-    "runtime/test_decoding.py": "runtime.sources.parquet_decoding",
-    "runtime/test_kernels.py": "runtime.sliding",
-    "runtime/test_draw.py": "runtime.windows",
-    "runtime/test_key_hash.py": "runtime.streams.key_hash",
-    "runtime/test_keys.py": "runtime.columns.key_codes",
-    "runtime/test_progress.py": "runtime.progress",
-    "runtime/test_scan.py": "runtime.sliding.scan",
-    "runtime/test_stacks.py": "runtime.sliding",
-    "runtime/test_times.py": "runtime.columns.ticks",
-    "runtime/test_tree.py": "runtime.sliding.range_tree",
-    "runtime/test_windows.py": "runtime.frames.window_ranges",
-    "spark/test_combining.py": "spark.engine.combining",
-    "spark/test_few_events.py": "spark.input.scan_bounds",
-    "spark/test_handing.py": "spark.session.conf_overrides",
-    "spark/test_java.py": "spark.session.java",
-    "spark/test_order.py": "spark.input.ordering",
-    "spark/test_rows.py": "spark.input.row_numbers",
-    "spark/test_ship.py": "spark.session.packaging",
-    "spark/test_state.py": "spark.streams.state",
-    "spark/test_submit.py": "spark.submission",
-    "spark/test_submit_kubernetes.py": "spark.submission",
-    "spark/test_submit_secrets.py": "spark.submission",
-    "spark/test_tasks.py": "spark.engine.tasks",
-    "spark/test_types.py": "spark.convert.types",
-}
+    "runtime/test_above.py": "runtime.frames.next_greater", "runtime/test_pages.py": "runtime.streams.pages",
+    "runtime/test_decoding.py": "runtime.sources.parquet_decoding", "runtime/test_kernels.py": "runtime.sliding",
+    "runtime/test_draw.py": "runtime.windows", "runtime/test_key_hash.py": "runtime.streams.key_hash",
+    "runtime/test_keys.py": "runtime.columns.key_codes", "runtime/test_progress.py": "runtime.progress",
+    "runtime/test_scan.py": "runtime.sliding.scan", "runtime/test_stacks.py": "runtime.sliding",
+    "runtime/test_times.py": "runtime.columns.ticks", "runtime/test_tree.py": "runtime.sliding.range_tree",
+    "runtime/test_windows.py": "runtime.frames.window_ranges", "spark/test_combining.py": "spark.engine.combining",
+    "spark/test_few_events.py": "spark.input.scan_bounds", "spark/test_handing.py": "spark.session.conf_overrides",
+    "spark/test_java.py": "spark.session.java", "spark/test_order.py": "spark.input.ordering",
+    "spark/test_rows.py": "spark.input.row_numbers", "spark/test_ship.py": "spark.session.packaging",
+    "spark/test_state.py": "spark.streams.state", "spark/test_submit.py": "spark.submission",
+    "spark/test_submit_kubernetes.py": "spark.submission", "spark/test_submit_secrets.py": "spark.submission",
+    "spark/test_tasks.py": "spark.engine.tasks", "spark/test_types.py": "spark.convert.types",
+}  # fmt: skip
 """Tests of a piece with a contract of its own, an algorithm or a format, and the module or folder that it is in."""
 
 OF_THE_PACKAGE = {
-    "house/installed.py",
-    "house/test_house.py",
-    "house/test_inner_names.py",
-    "house/test_public_names.py",
-}
+    "house/installed.py", "house/test_house.py", "house/test_inner_names.py", "house/test_public_names.py",
+}  # fmt: skip
 """Those that are about the package's own modules."""
 
 FILES = [

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,28 +75,34 @@ def test_without_metadata_the_version_is_unknown(monkeypatch: pytest.MonkeyPatch
     assert framefold.__version__ == "0+unknown"
 
 
-def test_other_names_are_no_attributes() -> None:
-    said = r"^module 'framefold' has no attribute 'version_info'; did you mean '__version__'\?$"
-    with pytest.raises(AttributeError, match=said):
-        framefold.version_info
-
-
-@pytest.mark.parametrize(("said", "loops"), [(None, 3), ("", 3), ("0", 3), ("1", 0)])
-def test_loops_are_left_out_where_asked(said: str | None, loops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def extensions(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
+    """The compiled loops that setup.py names."""
     import setuptools
 
     given: dict[str, Any] = {}
     monkeypatch.setattr(setuptools, "setup", given.update)
     monkeypatch.delenv("FRAMEFOLD_PURE", raising=False)
+    return lambda: (runpy.run_path(str(ROOT / "setup.py")), given["ext_modules"])[1]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("said", "loops"), [(None, 3), ("", 3), ("0", 3), ("1", 0)])
+def test_loops_are_left_out_where_asked(said: str | None, loops: int, extensions: Any, monkeypatch: Any) -> None:
     if said is not None:
         monkeypatch.setenv("FRAMEFOLD_PURE", said)
-    runpy.run_path(str(ROOT / "setup.py"))
-    assert len(given["ext_modules"]) == loops
-    for each in given["ext_modules"]:
-        assert each.optional
-        (source,) = each.sources
+    found = extensions()
+    assert len(found) == loops
+    for extension in found:
+        assert extension.optional
+        (source,) = extension.sources
         assert (ROOT / source).is_file()
-        assert each.name == "framefold." + source.removesuffix(".pyx").replace("/", ".")
+        assert extension.name == "framefold." + source.removesuffix(".pyx").replace("/", ".")
+
+
+@pytest.mark.parametrize(("system", "option"), [("linux", "-ffp-contract=off"), ("win32", "/fp:precise")])
+def test_compilers_round_floats_as_numpy_does(system: str, option: str, extensions: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    assert all(option in extension.extra_compile_args for extension in extensions())
 
 
 def test_wheels_are_built_for_each_python_that_is_named() -> None:
@@ -104,19 +111,6 @@ def test_wheels_are_built_for_each_python_that_is_named() -> None:
     assert built[0] == oldest
     assert {"linux", "macos", "windows"} <= PROJECT["tool"]["cibuildwheel"].keys()
     assert set(PROJECT["tool"]["cibuildwheel"]["linux"]["archs"]) == {"x86_64", "aarch64"}
-
-
-@pytest.mark.parametrize("system", ["linux", "win32"])
-def test_compilers_round_floats_as_numpy_does(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import setuptools
-
-    given: dict[str, Any] = {}
-    monkeypatch.setattr(setuptools, "setup", given.update)
-    monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.delenv("FRAMEFOLD_PURE", raising=False)
-    runpy.run_path(str(ROOT / "setup.py"))
-    rounding = {"linux": "-ffp-contract=off", "win32": "/fp:precise"}[system]
-    assert all(rounding in each.extra_compile_args for each in given["ext_modules"])
 
 
 def test_the_recipe_needs_what_the_package_needs() -> None:
@@ -145,10 +139,7 @@ def test_one_version_and_one_address_are_said_everywhere() -> None:
     project = PROJECT["project"]
     assert cited["version"] == re.findall(r'^  version: "(.*)"$', recipe, re.MULTILINE)[0] == newest
     assert cited["repository-code"] == project["urls"]["Source"]
-    assert (cited["title"], cited["license"], cited["abstract"]) == (
-        project["name"], project["license"], project["description"],
-    )  # fmt: skip
+    words = [project["license"], project["description"]]
+    assert [cited[name] for name in ("title", "license", "abstract")] == [project["name"], *words]
     about = dict(re.findall(r"^  (\w+): (.+)$", recipe.partition("\nabout:\n")[2], re.MULTILINE))
-    assert (about["homepage"], about["license"], about["summary"]) == (
-        project["urls"]["Source"], project["license"], project["description"],
-    )  # fmt: skip
+    assert [about[name] for name in ("homepage", "license", "summary")] == [project["urls"]["Source"], *words]

@@ -21,12 +21,10 @@ from ..support.plans import BoundAggregate, is_library_code
 
 NAMED = {name: getattr(ff, name) for name in ff.__all__ if name not in ("State", "__version__", "parquet")}
 INNER = {
-    "framefold.aggregators.sums.sums": "Sum",
-    "framefold.aggregators.contract.operation": "AggregateOperation",
-    "framefold.aggregators.errors": "SumOverflowError",
-    "framefold.runtime.windows.sliding": "sliding",
+    "framefold.aggregators.sums.sums": "Sum", "framefold.aggregators.contract.operation": "AggregateOperation",
+    "framefold.aggregators.errors": "SumOverflowError", "framefold.runtime.windows.sliding": "sliding",
     "framefold.runtime.explain": "Explanation",
-}
+}  # fmt: skip
 """Modules that pickles of before named."""
 
 

@@ -82,18 +82,10 @@ class Words(ff.PythonOperation):
         return sorted(state)
 
 
-EVENTS = pa.table(
-    {
-        "t": [0, 1, 2, 3],
-        "u": [2, 3, 4, 6],
-        "k": ["a", "b", "a", "b"],
-        "x": [1.0, 2.0, 4.0, 3.0],
-        "y": [1.0, 3.0, 2.0, 2.0],
-        "i": [1, 2, 3, 4],
-        "ok": [True, False, True, None],
-        "v": [[1], [2, 3], [4], []],
-    }
-)
+EVENTS = pa.table({
+    "t": [0, 1, 2, 3], "u": [2, 3, 4, 6], "k": ["a", "b", "a", "b"], "x": [1.0, 2.0, 4.0, 3.0],
+    "y": [1.0, 3.0, 2.0, 2.0], "i": [1, 2, 3, 4], "ok": [True, False, True, None], "v": [[1], [2, 3], [4], []],
+})  # fmt: skip
 
 
 class Longest:
@@ -115,66 +107,29 @@ class Longest:
 TWICE: ff.Expr = ff.expr("x * 2")
 IN_SQL = "SELECT k, SUM(x) AS total FROM TUMBLE(trips, t, 4) GROUP BY k, window_start"
 AGGREGATES: dict[str, Any] = {
-    "twice": ff.Sum(TWICE),
-    "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
-    "beyond": ff.Filtered(ff.Count(), ff.expr("x > 1")),
-    "longest": ff.from_aggregator(Longest(), "k"),
-    "rise": ff.Delta("x"),
-    "rate": ff.Rate("x"),
-    "time_in_state": ff.TimeInState("k", "a"),
-    "all_of": ff.AllOf(low=ff.Min("x"), high=ff.Max("x")),
-    "arg_max": ff.ArgMax("k", "x"),
-    "arg_min": ff.ArgMin("k", "x"),
-    "average": ff.Average("x"),
-    "bars": ff.OHLC("x"),
-    "bit_and": ff.BitAnd("i"),
-    "bit_or": ff.BitOr("i"),
-    "bit_xor": ff.BitXor("i"),
-    "bool_and": ff.BoolAnd("ok"),
-    "bool_or": ff.BoolOr("ok"),
-    "bottom": ff.BottomN("x", 2),
-    "concat": ff.Concat("k", "-"),
-    "correlation": ff.Correlation("x", "y"),
-    "count": ff.Count(),
-    "count_distinct": ff.CountDistinct("k"),
-    "count_if": ff.CountIf("ok"),
-    "covariance": ff.Covariance("x", "y"),
-    "distinct_sum": ff.DistinctSum("x"),
-    "element_wise": ff.ElementWise(ff.Sum("v")),
-    "ewma": ff.Ewma("x", 2),
-    "filtered": ff.Filtered(ff.Count(), lambda x: x > 1, "x"),
-    "first": ff.First("x"),
-    "first_n": ff.FirstN("x", 2),
-    "flat_mapped": ff.FlatMapped(ff.Sum("v")),
-    "geometric": ff.GeometricMean("x"),
-    "grouped": ff.GroupedBy(ff.Sum("x"), "k"),
-    "harmonic": ff.HarmonicMean("x"),
-    "histogram": ff.Histogram("x", bins=[0.0, 2.0, 5.0]),
-    "kurtosis": ff.Kurtosis("x"),
-    "last": ff.Last("x"),
-    "last_n": ff.LastN("x", 2),
-    "list": ff.CollectList("x"),
-    "mapped": ff.Mapped(ff.Sum("x"), np.sqrt),
-    "mean": ff.Mean("x"),
-    "median": ff.Median("x"),
-    "mode": ff.Mode("k"),
-    "product": ff.Product("x"),
-    "quantile": ff.Quantile("x", 0.9, method="discrete"),
-    "range": ff.Range("x"),
-    "reducing": ff.Reducing("i", 0, np.add, np.subtract),
-    "rms": ff.RootMeanSquare("x"),
-    "set": ff.CollectSet("k"),
-    "skewness": ff.Skewness("x"),
-    "std_dev": ff.StdDev("x", ddof=0),
-    "top": ff.TopN("x", 2, "k"),
-    "trend": ff.LinearTrend("x", "y"),
-    "variance": ff.Variance("x"),
-    "weighted": ff.WeightedAverage("x", "y"),
-    "own": GeometricMean("x"),
-    "dot": Dot("x", "y", scale=2.0),
-    "words": Words("k"),
+    "twice": ff.Sum(TWICE), "twice_mapped": ff.Mapped(ff.Max("x"), TWICE),
+    "beyond": ff.Filtered(ff.Count(), ff.expr("x > 1")), "longest": ff.from_aggregator(Longest(), "k"),
+    "rise": ff.Delta("x"), "rate": ff.Rate("x"), "time_in_state": ff.TimeInState("k", "a"),
+    "all_of": ff.AllOf(low=ff.Min("x"), high=ff.Max("x")), "arg_max": ff.ArgMax("k", "x"),
+    "arg_min": ff.ArgMin("k", "x"), "average": ff.Average("x"), "bars": ff.OHLC("x"), "bit_and": ff.BitAnd("i"),
+    "bit_or": ff.BitOr("i"), "bit_xor": ff.BitXor("i"), "bool_and": ff.BoolAnd("ok"), "bool_or": ff.BoolOr("ok"),
+    "bottom": ff.BottomN("x", 2), "concat": ff.Concat("k", "-"), "correlation": ff.Correlation("x", "y"),
+    "count": ff.Count(), "count_distinct": ff.CountDistinct("k"), "count_if": ff.CountIf("ok"),
+    "covariance": ff.Covariance("x", "y"), "distinct_sum": ff.DistinctSum("x"),
+    "element_wise": ff.ElementWise(ff.Sum("v")), "ewma": ff.Ewma("x", 2),
+    "filtered": ff.Filtered(ff.Count(), lambda x: x > 1, "x"), "first": ff.First("x"), "first_n": ff.FirstN("x", 2),
+    "flat_mapped": ff.FlatMapped(ff.Sum("v")), "geometric": ff.GeometricMean("x"),
+    "grouped": ff.GroupedBy(ff.Sum("x"), "k"), "harmonic": ff.HarmonicMean("x"),
+    "histogram": ff.Histogram("x", bins=[0.0, 2.0, 5.0]), "kurtosis": ff.Kurtosis("x"), "last": ff.Last("x"),
+    "last_n": ff.LastN("x", 2), "list": ff.CollectList("x"), "mapped": ff.Mapped(ff.Sum("x"), np.sqrt),
+    "mean": ff.Mean("x"), "median": ff.Median("x"), "mode": ff.Mode("k"), "product": ff.Product("x"),
+    "quantile": ff.Quantile("x", 0.9, method="discrete"), "range": ff.Range("x"),
+    "reducing": ff.Reducing("i", 0, np.add, np.subtract), "rms": ff.RootMeanSquare("x"), "set": ff.CollectSet("k"),
+    "skewness": ff.Skewness("x"), "std_dev": ff.StdDev("x", ddof=0), "top": ff.TopN("x", 2, "k"),
+    "trend": ff.LinearTrend("x", "y"), "variance": ff.Variance("x"), "weighted": ff.WeightedAverage("x", "y"),
+    "own": GeometricMean("x"), "dot": Dot("x", "y", scale=2.0), "words": Words("k"),
     "arithmetic": (ff.Sum("x") + 1) / ff.Count() - 2 * -ff.Max(pc.field("x") * 2),
-}
+}  # fmt: skip
 
 
 def sketches() -> dict[str, Any]:
@@ -182,11 +137,9 @@ def sketches() -> dict[str, Any]:
     both = [ff.theta_union, ff.theta_intersection, ff.theta_difference, ff.theta_estimate]
     assert all(map(callable, both))
     return {
-        "distinct": ff.ApproxCountDistinct("k"),
-        "quantile": ff.ApproxQuantile("x", 0.5),
-        "frequent": ff.FrequentItems("k"),
-        "theta": ff.ThetaSketch("k"),
-    }
+        "distinct": ff.ApproxCountDistinct("k"), "quantile": ff.ApproxQuantile("x", 0.5),
+        "frequent": ff.FrequentItems("k"), "theta": ff.ThetaSketch("k"),
+    }  # fmt: skip
 
 
 def charts(result: pa.Table) -> None:
@@ -198,16 +151,11 @@ def all_windows() -> list[Any]:
     """One of every kind."""
     return [
         ff.sliding(4, every=2, closed="right", empty="emit", min_fill="full", emit="on_change", stamp="end"),
-        ff.tumbling(4),
-        ff.cumulating(4, every=2),
-        ff.landmark(),
-        ff.session(2),
-        ff.last_rows(2, ties="arrival"),
-        ff.around(rows=(-2, 0)),
-        ff.policy(evict=ff.by_time(2), trigger=ff.by_count(1)),
+        ff.tumbling(4), ff.cumulating(4, every=2), ff.landmark(), ff.session(2), ff.last_rows(2, ties="arrival"),
+        ff.around(rows=(-2, 0)), ff.policy(evict=ff.by_time(2), trigger=ff.by_count(1)),
         ff.policy(evict=ff.by_delta("x", 2.0), trigger=ff.by_count(1)),
         ff.windows_from(pa.table({"from": [0], "to": [3]}), start="from", end="to", closed="both"),
-    ]
+    ]  # fmt: skip
 
 
 def local() -> pa.Table:
@@ -258,21 +206,10 @@ def of_files(folder: str) -> pa.Table:
 
 
 ERRORS: tuple[type[Exception], ...] = (
-    ff.FramefoldError,
-    ff.QueryError,
-    ff.ColumnError,
-    ff.DurationError,
-    ff.EngineError,
-    ff.JavaError,
-    ff.LawError,
-    ff.NullTimeError,
-    ff.OperationError,
-    ff.SumOverflowError,
-    ff.DroppedEventsWarning,
-    ff.CalendarWarning,
-    ff.FarTimesWarning,
-    ff.GapsWarning,
-)
+    ff.FramefoldError, ff.QueryError, ff.ColumnError, ff.DurationError, ff.EngineError, ff.JavaError, ff.LawError,
+    ff.NullTimeError, ff.OperationError, ff.SumOverflowError, ff.DroppedEventsWarning, ff.CalendarWarning,
+    ff.FarTimesWarning, ff.GapsWarning,
+)  # fmt: skip
 
 if __name__ == "__main__":
     print(ff.__version__, local().num_rows)

@@ -25,24 +25,17 @@ OPERATIONS = ("README.md", "docs/write-your-own-aggregate.md", "examples/means.p
 
 # Each line is wrong, with what both say of it.
 WRONG = {
-    'ff.tumbling(4, closed="lft")': "'lft'",
-    'ff.sliding(4, every=2, empty="emitted")': "'emitted'",
-    'ff.sliding(4, every=2, min_fill="whole")': "'whole'",
-    'ff.sliding(4, every=2, emit="always")': "'always'",
-    'ff.sliding(4, every=2, stamp="middle")': "'middle'",
-    'ff.sliding(4, every=8, gaps="ignore")': "'ignore'",
-    'ff.last_rows(4, ties="first")': "'first'",
-    'ff.windows_from(1, start="a", end="b", closed="all")': "'all'",
+    'ff.tumbling(4, closed="lft")': "'lft'", 'ff.sliding(4, every=2, empty="emitted")': "'emitted'",
+    'ff.sliding(4, every=2, min_fill="whole")': "'whole'", 'ff.sliding(4, every=2, emit="always")': "'always'",
+    'ff.sliding(4, every=2, stamp="middle")': "'middle'", 'ff.sliding(4, every=8, gaps="ignore")': "'ignore'",
+    'ff.last_rows(4, ties="first")': "'first'", 'ff.windows_from(1, start="a", end="b", closed="all")': "'all'",
     'ff.events(1, time="t", null_time="drp")': "No overload variant|'drp'",
     'ff.events(1, time="t").options(combine="drivr")': "'drivr'",
-    'ff.events(1, time="t").options(window="flt")': "'flt'",
-    'ff.events(1, time="t").stream(late="drp")': "'drp'",
+    'ff.events(1, time="t").options(window="flt")': "'flt'", 'ff.events(1, time="t").stream(late="drp")': "'drp'",
     'ff.files("trips", format="parqet")': "No overload variant|'parqet'",
-    'ff.Quantile("x", 0.5, method="nearest")': "'nearest'",
-    'ff.CountIf("x", lambda x: x)': "Never",
-    "ff.Sum(3)": "Argument",
-    "ff.Avg": "no attribute|not a known attribute",
-}
+    'ff.Quantile("x", 0.5, method="nearest")': "'nearest'", 'ff.CountIf("x", lambda x: x)': "Never",
+    "ff.Sum(3)": "Argument", "ff.Avg": "no attribute|not a known attribute",
+}  # fmt: skip
 
 # What a checker shows of each expression.
 KINDS = {
@@ -50,14 +43,12 @@ KINDS = {
     "ff.events(frame, time='t').window(ff.tumbling(4)).options(combine='auto')": "Windowed[DataFrame]",
     "ff.events(frame, time='t', null_time='drop').dropped()": "DataFrame",
     "ff.events(ff.parquet('trips', spark=spark), time='t')": "Events[DataFrame]",
-    "ff.events(ff.parquet('trips'), time='t')": "Events[Table]",
-    "ff.events(table, time='t')": "Events[Table]",
-    "ff.events(anything, time='t')": "Events[Table]",
-    "ff.events(pandas, time='t')": "Events[Table]",
+    "ff.events(ff.parquet('trips'), time='t')": "Events[Table]", "ff.events(table, time='t')": "Events[Table]",
+    "ff.events(anything, time='t')": "Events[Table]", "ff.events(pandas, time='t')": "Events[Table]",
     "ff.events(polars, time='t').window(ff.tumbling(4)).aggregate(n=ff.Count())": "Table",
     "ff.together(a=ff.events(frame, time='t'), b=ff.events(frame, time='t'))": "Events[DataFrame]",
     "ff.Sum('a') / ff.Count() + 1": "Operation",
-}
+}  # fmt: skip
 PROGRAM = """\
 from typing import Any
 import pandas as pd, polars as pl, pyarrow as pa
@@ -72,15 +63,8 @@ def program(
 def mypy(folder: Path, name: str, *options: str) -> list[str]:
     """What mypy prints of a file in a folder, a line each."""
     command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--cache-dir",
-        ROOT / ".mypy_cache" / "programs",
-        *options,
-        name,
-    ]
+        sys.executable, "-m", "mypy", "--strict", "--cache-dir", ROOT / ".mypy_cache" / "programs", *options, name,
+    ]  # fmt: skip
     environment = os.environ | {"MYPYPATH": str(TYPED)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stdout + done.stderr

@@ -81,7 +81,7 @@ def by_us(left: Any, right: Any, how: Any, keys: Any) -> Any:
 KEYS = {"k": "l.k = r.k", ("k", "x"): "l.k = r.k and l.x = r.x", (): "true"}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("how", ["inner", "left", "asof"])
 def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
     draw = random.Random(seed)
@@ -122,13 +122,8 @@ def test_the_time_of_a_pair() -> None:
     left, right = (ff.relation(each, valid_from="from", valid_to="to", ts="at") for each in (table, other))
     untimed = ff.relation(other.drop_columns(["at"]), valid_from="from", valid_to="to")
     stamps: list[Any] = ["min", "max", "left", "right", None]
-    assert [left.join(right, on="k", stamp=stamp).rows()["ts"].to_pylist() for stamp in stamps] == [
-        [5],
-        [7],
-        [5],
-        [7],
-        [5],
-    ]
+    found = [left.join(right, on="k", stamp=stamp).rows()["ts"].to_pylist() for stamp in stamps]
+    assert found == [[5], [7], [5], [7], [5]]
     assert right.join(left, on="k", stamp="left").rows()["ts"].to_pylist() == [7]
     assert right.join(left, on="k", how="asof").rows().to_pylist() == [
         {"ts": 7, "k": 1, "right_k": 1, "valid_from": 7, "valid_to": None}

@@ -156,11 +156,11 @@ def test_random_queries_on_spark(spark: SparkSession, part: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(9000, 9055))
-@pytest.mark.parametrize("zone", [None, dt.UTC])
-def test_timestamps_are_as_integers(seed: int, zone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tick of integers is a minute of timestamps: windows of as many minutes give the same rows."""
+def test_timestamps_are_as_integers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tick of integers is a minute of timestamps, naive or in UTC: windows of as many minutes give the same rows."""
     from . import cases as relation_cases
 
+    zone = dt.UTC if seed % 2 else None
     query, plain, origin = asked(seed), relation_cases.windows, ORIGIN.replace(tzinfo=zone)
     expected = Definition(query.events, query.horizon).changes(query.query)
 

@@ -57,12 +57,9 @@ def test_percentiles_and_tops() -> None:
     """T5: the discrete percentile is at rank ceil(p * n) - 1, the continuous one at p * (n - 1); nulls only count."""
     events = stream((0, 10), (0, 40), (0, 20), (0, None), (0, 30))
     of = {
-        "discrete": ff.Quantile("v", 0.6, method="discrete"),
-        "continuous": ff.Quantile("v", 0.6),
-        "top": ff.TopN("v", 2),
-        "all": ff.Count(),
-        "values": ff.Count("v"),
-    }
+        "discrete": ff.Quantile("v", 0.6, method="discrete"), "continuous": ff.Quantile("v", 0.6),
+        "top": ff.TopN("v", 2), "all": ff.Count(), "values": ff.Count("v"),
+    }  # fmt: skip
     # ceil(0.6 * 4) - 1 = 2: the third; 0.6 * 3 = 1.8: four fifths of the way from the second to the third
     [row] = rows(events, ff.tumbling(1), **of)
     assert [row[name] for name in of] == [30, pytest.approx(28.0), [40, 30], 5, 4]

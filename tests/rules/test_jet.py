@@ -30,13 +30,8 @@ def test_finish_and_order() -> None:
     """R27: accumulate, combine, finish; what is about order is in the order of time, however events come."""
     events = stream((3, "d"), (0, "a"), (2, "c"), (1, "b"))
     assert values(events, ff.sliding(3, every=1)) == [
-        ["a"],
-        ["a", "b"],
-        ["a", "b", "c"],
-        ["b", "c", "d"],
-        ["c", "d"],
-        ["d"],
-    ]
+        ["a"], ["a", "b"], ["a", "b", "c"], ["b", "c", "d"], ["c", "d"], ["d"],
+    ]  # fmt: skip
     slope = ff.LinearTrend("t", "v")
     of = stream((2, 7.0), (0, 3.0), (1, 5.0))
     assert values(of, ff.tumbling(3), slope) == [{"slope": pytest.approx(2.0), "intercept": pytest.approx(3.0)}]

@@ -109,10 +109,8 @@ def test_count_windows() -> None:
     """R57: the n most recent; of a tied batch that would be too many, none (strict), or those admitted last."""
     events = stream((1, "a"), (1, "b"), (2, "c"), (2, "d"), (3, "e"))
     assert at(events, ff.last_rows(4, ties="strict")) == [
-        (1, ["a", "b"]),
-        (2, ["a", "b", "c", "d"]),
-        (3, ["c", "d", "e"]),
-    ]
+        (1, ["a", "b"]), (2, ["a", "b", "c", "d"]), (3, ["c", "d", "e"]),
+    ]  # fmt: skip
     assert at(events, ff.last_rows(4))[-1] == (3, ["b", "c", "d", "e"])
     admitted = values(every(range(9)), ff.last_rows(4))
     assert all((rho in of) == (rho <= now < rho + 4) for rho in range(9) for now, of in enumerate(admitted))

@@ -10,7 +10,7 @@ import pytest
 
 import framefold as ff
 
-from .shared import LIST, at, every, rows, spans, stream, values
+from .shared import at, every, rows, stream, values
 
 
 def given(*anchors: tuple[int, ...], names: str = "from to at", **of: str) -> Any:
@@ -81,10 +81,8 @@ def test_selectors_see_times() -> None:
     assert found == [(3, pytest.approx(2.0)), (4, pytest.approx((35 + 5 + 8) / 42))]
     delayed = ff.AllOf(v=ff.Last("v"), t=ff.Last("t"))
     assert at(events, ff.around(rows=(-1, -1)), delayed) == [
-        (1, {"v": 0, "t": 0}),
-        (3, {"v": 2, "t": 1}),
-        (4, {"v": 6, "t": 3}),
-    ]
+        (1, {"v": 0, "t": 0}), (3, {"v": 2, "t": 1}), (4, {"v": 6, "t": 3}),
+    ]  # fmt: skip
 
 
 def test_dynamic_windows() -> None:
@@ -144,10 +142,3 @@ def test_nulls_nan_and_deviations() -> None:
     assert [math.isnan(x) for x in values(nan, ff.landmark(), ff.Sum("v"))] == [False, True, True]
     deviations = values(stream((0, 1.0), (1, 2.0)), ff.landmark(), ff.StdDev("v"))
     assert deviations == [None, pytest.approx(math.sqrt(0.5))]
-
-
-def test_windows_of_keys_end_by_themselves() -> None:
-    """R39: a key that ends has its windows cut at its own end."""
-    events = stream((0, 0, "a"), (10, 1, "a"), (5, 2, "b"), (90, 3, "b"))
-    assert at(events, ff.around(time=(0, 20))) == [("a", 0, [0, 1]), ("a", 10, [1]), ("b", 5, [2]), ("b", 90, [3])]
-    assert spans(events, ff.around(time=(0, 20)), LIST)[0] == ("a", 0, 20, [0, 1])

@@ -80,12 +80,9 @@ def made_up(seed: int, rows: int = 400) -> dict[str, pa.Table]:
     minutes = rng.permutation(8 * rows)[:every] * np.timedelta64(60_000_000, "us")
     times = pa.array(np.datetime64("2026-05-01T12:00", "us") + minutes).cast(pa.timestamp("us", "UTC"))
     columns = {
-        "ts": times,
-        "zone": rng.choice(["Bronx", "Harlem", "SoHo"], every),
-        "fare": rng.gamma(3, 5, every),
-        "miles": rng.gamma(2, 2, every),
-        "paid": rng.choice(["card", "cash"], every),
-    }
+        "ts": times, "zone": rng.choice(["Bronx", "Harlem", "SoHo"], every), "fare": rng.gamma(3, 5, every),
+        "miles": rng.gamma(2, 2, every), "paid": rng.choice(["card", "cash"], every),
+    }  # fmt: skip
     trips = pa.table(columns)
     return {
         "trips": trips.slice(0, rows).sort_by([("zone", "ascending"), ("ts", "ascending")]),

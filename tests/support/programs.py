@@ -1,7 +1,9 @@
 """Programs that tests run in a process of their own."""
 
+import ast
 import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -18,3 +20,9 @@ def load(path: Path, name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The tree of a file, parsed once for all tests."""
+    return ast.parse(path.read_text())

@@ -28,7 +28,6 @@ from framefold.spark.session.worker_python import trouble
 from framefold.spark.streams.engine import fingerprint
 from framefold.spark.streams.history import checked
 from framefold.spark.streams.labels import labels, murmur3
-from framefold.spark.streams.packets import pack_partials
 from framefold.spark.streams.places import QUOTED
 from framefold.spark.streams.shards import VERSION, Shards
 from framefold.spark.streams.slider import called as slide_shard

@@ -28,14 +28,10 @@ def record(reporter: Any, folder: Path, remote: bool) -> Path:
     counts = {name: len(reporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
     found = {
         "spark": next((installed[name] for name in PACKAGES if name in installed), ""),
-        "python": platform.python_version(),
-        "pandas": installed.get("pandas", ""),
-        "session": "Connect" if remote else "classic",
-        "day": time.strftime("%Y-%m-%d", time.gmtime()),
-        "passed": counts["passed"],
-        "failed": counts["failed"] + counts["error"],
-        "skipped": counts["skipped"],
-    }
+        "python": platform.python_version(), "pandas": installed.get("pandas", ""),
+        "session": "Connect" if remote else "classic", "day": time.strftime("%Y-%m-%d", time.gmtime()),
+        "passed": counts["passed"], "failed": counts["failed"] + counts["error"], "skipped": counts["skipped"],
+    }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{found['spark']}-{found['python']}-{found['session']}.json"
     path.write_text(json.dumps(found) + "\n")

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,21 +20,13 @@ import framefold as ff
 
 HERE = Path(__file__).parent
 
-COLUMNS = pa.schema(
-    {
-        "t": pa.int64(),
-        "until": pa.int64(),
-        "key": pa.string(),
-        "row": pa.int64(),  # its place among the events of a case
-        "tick": pa.int64(),  # the time again, as a number
-        "v": pa.int64(),
-        "s": pa.string(),
-        "other": pa.string(),
-        "d": pa.decimal128(10, 2),
-        "x": pa.float64(),
-        "f": pa.float32(),
-    }
-)
+COLUMNS = pa.schema({
+    "t": pa.int64(), "until": pa.int64(), "key": pa.string(),
+    "row": pa.int64(),  # its place among the events of a case
+    "tick": pa.int64(),  # the time again, as a number
+    "v": pa.int64(), "s": pa.string(), "other": pa.string(), "d": pa.decimal128(10, 2), "x": pa.float64(),
+    "f": pa.float32(),
+})  # fmt: skip
 TIMES = [pa.int64(), pa.timestamp("us"), pa.timestamp("us", tz="UTC"), pa.date32()]
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -91,6 +84,7 @@ class Case:
     expected: Any
 
 
+@cache
 def load(name: str) -> list[dict[str, Any]]:
     """The cases of one file of vectors."""
     content = json.loads((HERE / name).read_text())
@@ -143,27 +137,16 @@ def difference(of: dict[str, Any]) -> pa.Array:
 
 
 OPERATIONS: dict[str, ff.AggregateOperation] = {
-    "count": ff.Count(),
-    "count_v": ff.Count("v"),
-    "count_s": ff.Count("s"),
-    "sum": ff.Sum("v"),
-    "sum_or_0": ff.Sum("v", empty=0),
-    "min": ff.Min("v"),
-    "max": ff.Max("v"),
-    "avg": ff.Average("v"),
+    "count": ff.Count(), "count_v": ff.Count("v"), "count_s": ff.Count("s"), "sum": ff.Sum("v"),
+    "sum_or_0": ff.Sum("v", empty=0), "min": ff.Min("v"), "max": ff.Max("v"), "avg": ff.Average("v"),
     "std": ff.StdDev("x"),
     # psi lets one NaN spoil a minimum (R47); here NaN is above every other value, so that the maximum shows it
     "min_or_nan": ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(
         lambda of: np.where(np.isnan(of["high"]), of["high"], of["low"])
     ),
-    "percentile": ff.Quantile("v", 0.6),
-    "slope": ff.LinearTrend("tick", "v"),
-    "list": ff.CollectList("v"),
-    "list_s": ff.CollectList("s"),
-    "list_x": ff.CollectList("x"),
-    "ticks": ff.CollectList("tick"),
-    "set": ff.CollectSet("s"),
-    "warm": ff.Filtered(ff.CollectList("tick"), lambda tick, v: v >= 30, "tick", "v"),
+    "percentile": ff.Quantile("v", 0.6), "slope": ff.LinearTrend("tick", "v"), "list": ff.CollectList("v"),
+    "list_s": ff.CollectList("s"), "list_x": ff.CollectList("x"), "ticks": ff.CollectList("tick"),
+    "set": ff.CollectSet("s"), "warm": ff.Filtered(ff.CollectList("tick"), lambda tick, v: v >= 30, "tick", "v"),
     "even": ff.Filtered(ff.CollectList("v"), lambda v: v % 2 == 0),
     "multi": ff.AllOf(
         rows=ff.Count(), sum=ff.Sum("d"), max=ff.Max("x"), min=ff.Min("f"), strings=ff.CountDistinct("s")
@@ -183,7 +166,7 @@ OPERATIONS: dict[str, ff.AggregateOperation] = {
     "difference": ff.AllOf(one=ff.GroupedBy(ff.Count(), "s"), two=ff.GroupedBy(ff.Count(), "other")).then(
         difference, result=pa.map_(pa.string(), pa.int64())
     ),
-}
+}  # fmt: skip
 
 
 # --- ways of reading a result ----------------------------------------------------------------------------------------

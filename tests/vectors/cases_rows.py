@@ -191,14 +191,11 @@ def boundaries() -> Iterator[Case]:
         left, right = sliding(width, 1, stamp="end"), sliding(width, 1, closed="right", stamp="end")
         kinds: dict[str, tuple[str, Make]] = {
             "spl_time": ("policy", policy({"evict": ("time", width / SECOND)})),
-            "si_jet_spark_osstreams_eventtime": ("grid", left),
-            "psi_past_closed": ("around time", around(-width, 0)),
-            "psi_past_left_open": ("around time", around(-width, 0, "right")),
-            "paper_scope": ("grid", right),
-            "paper_Q1": ("grid", right),
-            "trill_hopping_at_t": ("grid", right),
+            "si_jet_spark_osstreams_eventtime": ("grid", left), "psi_past_closed": ("around time", around(-width, 0)),
+            "psi_past_left_open": ("around time", around(-width, 0, "right")), "paper_scope": ("grid", right),
+            "paper_Q1": ("grid", right), "trill_hopping_at_t": ("grid", right),
             "trill_quantize_window_ending_t": ("grid", left),
-        }
+        }  # fmt: skip
 
         def read(rows: list[Result], t: int = t) -> Any:
             return next(row.value for row in rows if row.at == t)
