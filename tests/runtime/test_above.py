@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from framefold.runtime.frames.next_greater import chain, first_above
 
-from .test_tree import lines_run
+from .ranges import lines_run
 
 LEAST, MOST = -(2**63), 2**63 - 1
 
