@@ -54,7 +54,7 @@ test: $(VENV)/has-test
 FOR_SPARK := spark and not slow and not kafka and not s3
 SIDE_BY_SIDE := -n 2 -p no:benchmark
 THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py tests/streams/test_forget.py \
-	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py
+	tests/runtime/test_shard_kinds.py tests/runtime/test_shard.py tests/aggregators/test_every_operation.py
 
 # With programs that have a Spark of their own.
 PROGRAMS := tests/spark/test_stream_kills.py tests/spark/test_submit.py tests/spark/test_connect.py tests/spark/test_connect_streams.py
