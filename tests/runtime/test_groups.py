@@ -22,6 +22,7 @@ from ..support.limits import limits
 from ..support.loops import WHY_NOT, loops, needs_loops, without_loops
 from ..support.plans import bind
 from ..support.stages import partials_of as accumulate
+from .test_partials import bits
 
 ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)
 ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], row[2], row[0]), "none": None}
@@ -87,51 +88,41 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, limi
         np.testing.assert_allclose(*(each[name].to_numpy() for each in results), rtol=1e-15)
 
 
+CODES, TWO, REAL = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
+PAIRS = np.zeros(3), np.zeros(3)
+ADDERS = (1.5, 1.5, 1.5)
+REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
+    ("number_codes", (np.full(1, 5), np.zeros(2, np.int32)), "code 5 of a row is not among 2"),
+    ("number_rows", (np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp)), "a code has no number"),
+    ("unite", (np.arange(3), np.arange(2), np.zeros(4, np.int64)), "room for left and right"),
+    ("number_ascending", (np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp)), "a code is not among the v"),
+    ("number_ascending", (TWO[:1], np.array([1, 3]), 0, np.zeros(3, np.intp)), "values and first must be of one len"),
+    ("add_integers", (np.arange(3), np.zeros(2, np.intp), TWO), "values and index must be of one length"),
+    ("add_integers", (np.arange(1), np.full(1, 2), TWO), "group 2 of a row is not among 2"),
+    ("add_pairs", (*PAIRS, np.array([0, 1, 7]), REAL, REAL), "group 7 of a row is not among 2"),
+    ("add_pairs", (*PAIRS, np.zeros(2, np.intp), REAL, REAL), "must be of one length"),
+    ("sums_so_far", (TWO, CODES, TWO, TWO), "code 2 of a row is not among 2"),
+    ("extremes_so_far", (REAL, CODES, True, REAL, REAL), "code 2 of a row is not among 2"),
+    ("rows_so_far", (CODES, None, True, TWO, TWO), "code 2 of a row is not among 2"),
+    ("rows_before", (CODES, np.full((2, 2), -1), TWO), "code 2 of a row is not among 2"),
+    ("rows_as_of", (CODES, TWO, None, CODES, TWO + 1, np.full(2, -1), TWO), "code 2 of a row is not among 2"),
+    ("rows_as_of", (CODES[:1], TWO[:1], None, CODES + 2, TWO, np.full(2, -1), TWO), "code 2 of a row is not"),
+    ("rows_as_of", (CODES, TWO, None, CODES, np.array([1, 0]), np.full(3, -1), TWO), "ticks must ascend"),
+    ("rows_as_of", (CODES, TWO, None, CODES, TWO, np.full(3, -1), TWO[:1]), "what is found must be of one len"),
+    ("plane_sums_so_far", (REAL, None, CODES, 2, None, None, ADDERS, REAL, None), "code 2 of a row is not among"),
+    ("plane_sums_so_far", (REAL, None, CODES, 3, TWO + 1, TWO, ADDERS, REAL, None), "does not end where it"),
+    ("rows_of_windows", (CODES, TWO, np.array([0, 2, 3]), np.zeros(3, np.int64)), "as many rows of one code as there"),
+    ("sums_about", ([TWO + 1, *[REAL] * 5], True, CODES, [np.zeros(2) for _ in range(4)], TWO, 2.0**420),
+     "code 2 of a row is not among 2"),
+]  # fmt: skip
+
+
 @needs_loops
-def test_loops_check_what_they_get() -> None:
-    with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
-        loops.number_codes(np.full(1, 5), np.zeros(2, np.int32))
-    with pytest.raises(IndexError, match="a code has no number"):
-        loops.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
-    with pytest.raises(ValueError, match="room for left and right"):
-        loops.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
-    with pytest.raises(IndexError, match="a code is not among the values"):
-        loops.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
-    with pytest.raises(ValueError, match="values and first must be of one length"):
-        loops.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
-    with pytest.raises(ValueError, match="values and index must be of one length"):
-        loops.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
-    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        loops.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
-    pairs = np.zeros(3), np.zeros(3)
-    with pytest.raises(IndexError, match="group 7 of a row is not among 2"):
-        loops.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
-    with pytest.raises(ValueError, match="must be of one length"):
-        loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
-    codes, rows, floats = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
-    for loop, arguments in (
-        ("sums_so_far", (rows, codes, rows.copy(), rows.copy())),
-        ("extremes_so_far", (floats, codes, True, floats.copy(), floats.copy())),
-        ("rows_so_far", (codes, None, True, rows.copy(), rows.copy())),
-        ("rows_before", (codes, np.full((2, 2), -1), rows.copy())),
-        ("rows_as_of", (codes, rows, None, codes, rows + 1, np.full(2, -1), rows.copy())),
-        ("rows_as_of", (codes[:1], rows[:1], None, codes + 2, rows, np.full(2, -1), rows.copy())),
-        ("plane_sums_so_far", (floats, None, codes, 2, None, None, (1.5, 1.5, 1.5), floats.copy(), None)),
-    ):
-        with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-            getattr(loops, loop)(*arguments)
-    with pytest.raises(IndexError, match="a window does not end where it begins"):
-        loops.plane_sums_so_far(floats, None, codes, 3, rows + 1, rows, (1.5, 1.5, 1.5), floats.copy(), None)
-    with pytest.raises(ValueError, match="as many rows of one code as there is room for"):
-        loops.rows_of_windows(codes, rows, np.array([0, 2, 3]), np.zeros(3, np.int64))
-    with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        loops.sums_about(
-            [rows + 1, *[floats] * 5], True, codes, [floats.copy() for _ in range(4)], rows.copy(), 2.0**420
-        )
-    with pytest.raises(ValueError, match="ticks must ascend"):
-        loops.rows_as_of(codes, rows, None, codes, np.array([1, 0]), np.full(3, -1), rows.copy())
-    with pytest.raises(ValueError, match="what is found must be of one length"):
-        loops.rows_as_of(codes, rows, None, codes, rows, np.full(3, -1), rows[:1].copy())
+@pytest.mark.parametrize(("loop", "arguments", "said"), REFUSED)
+def test_loops_check_what_they_get(loop: str, arguments: tuple[Any, ...], said: str) -> None:
+    own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    with pytest.raises((IndexError, ValueError), match=said):
+        getattr(loops, loop)(*own)
 
 
 @needs_loops
@@ -166,11 +157,3 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
     assert list(zip(found["k"].to_pylist(), starts, strict=True)) == [row[:2] for row in expected]
     np.testing.assert_allclose(found["sum"].to_numpy(), [row[2] for row in expected], rtol=1e-14)
     assert found["most"].to_pylist() == [row[3] for row in expected]
-
-
-def bits(table: pa.Table) -> bytes:
-    """All values, to the last bit."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table.combine_chunks())
-    return bytes(sink.getvalue())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
+
+from ..support.examples import examples
 
 
 def expected(times: list[int], gap: int, longest: int, touching: bool) -> list[tuple[int, int, int]]:
@@ -28,12 +30,10 @@ def expected(times: list[int], gap: int, longest: int, touching: bool) -> list[t
     return [*rows, (start, min(last + gap, cap), count)] if times else []
 
 
-@settings(max_examples=300)
+@examples(1000, quick=100)
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(-60, 60)), max_size=40),
-    st.integers(1, 20),
-    st.integers(1, 40),
-    st.booleans(),
+    *(st.integers(1, 20), st.integers(1, 40), st.booleans()),
 )
 def test_as_the_rule_has_it(events: list[tuple[int, int]], gap: int, longest: int, touching: bool) -> None:
     table = pa.table(
@@ -47,7 +47,5 @@ def test_as_the_rule_has_it(events: list[tuple[int, int]], gap: int, longest: in
 
 
 def test_words() -> None:
-    assert (
-        str(ff.session("1 hour", longest="1 day"))
-        == "sessions that end after 1 hour without an event, or after about 1 day"
-    )
+    said = "sessions that end after 1 hour without an event, or after about 1 day"
+    assert str(ff.session("1 hour", longest="1 day")) == said
