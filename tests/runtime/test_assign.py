@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -54,34 +53,33 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     assert not few or made.values[0].tolist() == sorted(made.values[0].tolist())
 
 
-def test_a_dictionary_with_a_value_twice_or_null() -> None:
+def test_a_dictionary_with_a_value_twice_or_null_and_numbers_far_apart() -> None:
     for values in (["b", "a", "b"], ["b", "a", None]):
         column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 0]), pa.array(values))
         made = assign([], [code_key(column)], 5)
         assert [made.values[0][group].as_py() for group in made.index] == column.to_pylist()
         assert len(made.counts) == len(set(column.to_pylist()))
+    made = assign([code_numbers(np.array([2**62, -(2**62), 2**62]))], [], 3)
+    assert (made.index.tolist(), made.values[0].tolist()) == ([1, 0, 1], [-(2**62), 2**62])
 
 
-def test_numbers_far_apart() -> None:
-    numbers = np.array([2**62, -(2**62), 2**62])
-    made = assign([code_numbers(numbers)], [], 3)
-    assert made.index.tolist() == [1, 0, 1]
-    assert made.values[0].tolist() == [-(2**62), 2**62]
+def check_stable(codes: np.ndarray, size: int) -> None:
+    assert stable_order(codes, size).tolist() == np.argsort(codes, kind="stable").tolist()
 
 
 @given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 52, 1 << 62]))
 def test_sorting_is_stable(codes: list[int], size: int) -> None:
-    assert stable_order(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+    check_stable(np.array(codes, np.int64), size)
 
 
-@pytest.mark.parametrize("counted", [0, 1 << 30])
-@pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
-def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, limit: Callable[..., None]) -> None:
-    limit(counted_codes=counted)
+@pytest.mark.parametrize("runs", [1, 2, 7, 50, 20_000])
+def test_sorting_of_ascending_runs_is_stable(runs: int) -> None:
     codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
     for run in np.array_split(codes, runs):
         run.sort()
-    assert stable_order(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+    for counted in (0, 1 << 30):
+        with limits(counted_codes=counted):
+            check_stable(codes, 5_000)
 
 
 @pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 44, 1 << 48])
@@ -89,31 +87,30 @@ def test_groups_by_sorting(size: int, way: str) -> None:
     """One digit to four, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
     rng = np.random.default_rng(size)
     codes = rng.choice(np.append(rng.integers(0, size, 6_000), [0, size - 1]), 10_000)
-    group, first, counts, found = groups_by_sorting(codes.copy(), size)
+    group, first, counts, values = groups_by_sorting(codes.copy(), size)
     expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
-    for made, wanted in zip((found, first, group, counts), expected, strict=True):
-        assert np.array_equal(made, wanted)
-    assert np.array_equal(stable_order(codes, size), np.argsort(codes, kind="stable"))
+    assert all(map(np.array_equal, (values, first, group, counts), expected))
+    check_stable(codes, size)
+
+
+THREE = np.zeros(3, np.int64)
+REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
+    ("sort_by_bits", (THREE, THREE[:2], 0, 3), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, 3, 2), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, 0, 64), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, -1, 3), "of one length, and bits from 0 to 63"),
+    ("group_sorted", (THREE, 2, THREE.copy(), THREE[:2], THREE.copy()), "of one length"),
+    ("group_sorted", (np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64)), "row 3 is not among 3"),
+    ("order_codes", (THREE, THREE.copy(), np.zeros(2, np.intp)), "of one length"),
+    ("order_codes", (np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp)), "code 2 of a row is not among 2"),
+]
 
 
 @needs_loops
-def test_what_cannot_be_sorted_by_digits() -> None:
-    none = np.zeros(3, np.int64)
-    for other, low, high in ((none[:2], 0, 3), (none, 3, 2), (none, 0, 64), (none, -1, 3)):
-        with pytest.raises(ValueError, match="of one length, and bits from 0 to 63"):
-            loops.sort_by_bits(none, other, low, high)
-    with pytest.raises(ValueError, match="of one length"):
-        loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
-    with pytest.raises(IndexError, match="row 3 is not among 3"):
-        loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
-
-
-@needs_loops
-def test_codes_that_cannot_be_counted() -> None:
-    with pytest.raises(ValueError, match="of one length"):
-        loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
-    with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
+@pytest.mark.parametrize(("loop", "arguments", "said"), REFUSED)
+def test_what_loops_cannot_sort_or_count(loop: str, arguments: tuple[Any, ...], said: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=said):
+        getattr(loops, loop)(*arguments)
 
 
 @given(

@@ -15,26 +15,20 @@ from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.toys import Joined
+from .ranges import CountingSum
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
 
 
-class Plain(ff.AggregateOperation):
+class Counted(CountingSum):
+    """An integer sum, whose deduct is exact."""
+
+
+class Plain(CountingSum):
     """A float sum with a deduct that is not declared exact."""
 
     state = {"total": "float64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def deduct(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] - b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
+    result = "float64"
 
 
 def explain(window: Any, data: Any = EVENTS, by: Any = None, **outputs: Any) -> ff.Explanation:
@@ -81,13 +75,6 @@ def test_the_way_of_sliding_and_why(operation: Any, way: str, why: str) -> None:
     assert ("by kernels" in said) == (operation.__class__ in (ff.Sum, ff.Count, ff.Max))
 
 
-class Counted(Plain):
-    """An integer sum, whose deduct is exact."""
-
-    state = {"total": "int64"}
-    result = "int64"
-
-
 def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
     """As many windows as make it worth while are not known before the events are; slide decides by them."""
     more = "long runs of windows by two-stacks side by side (3), in fewer calls"
@@ -103,18 +90,16 @@ def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
         assert side.call_count == called
 
 
-def test_a_window_of_one_frame_has_nothing_to_slide() -> None:
+def test_columns_keys_and_ends() -> None:
+    explanation = explain(ff.sliding(4, 2, closed="right", empty="emit"), by=["k"], y=ff.Max("x"))
+    for start, *words in (
+        ("events", "columns read: t, k, x", "key k"),
+        ("windows", "(start, end]", "windows without an event are given too"),
+    ):
+        assert all(each in line(explanation, start) for each in words)
     said = line(explain(ff.tumbling(5), y=ff.Max("x")), "y = ")
     assert "nothing to slide" in said
     assert "two-stacks" not in said
-
-
-def test_columns_keys_and_ends() -> None:
-    explanation = explain(ff.sliding(4, 2, closed="right", empty="emit"), by=["k"], y=ff.Max("x"))
-    assert "columns read: t, k, x" in line(explanation, "events")
-    assert "key k" in line(explanation, "events")
-    assert "(start, end]" in line(explanation, "windows")
-    assert "windows without an event are given too" in line(explanation, "windows")
 
 
 def test_html_is_escaped() -> None:

@@ -33,12 +33,10 @@ def test_the_way_that_is_taken_and_how_much_there_is(caplog: pytest.LogCaptureFi
     assert partials.startswith("the local engine has 4 partials of 4 events, ")
     assert partials.endswith(" bytes")
     assert windows == "the local engine gives 7 windows"
-
-
-def test_nothing_is_told_below_the_level(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.clear()
     with caplog.at_level(logging.WARNING, "framefold"):
         query().aggregate(n=ff.Count())
-    assert caplog.messages == []
+    assert caplog.messages == [], "nothing is told below the level"
 
 
 def test_a_fallback_is_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -17,7 +17,7 @@ from ..support.stages import chunks, merged, partials_of, raise_mmap_threshold
 from ..support.stages import results_in_chunks as results
 from ..support.states import alike_to_arrow
 
-ROWS = 1 << 19
+ROWS = 1 << 18
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,8 @@ ROWS = 1 << 19
         (ff.Median("x"), ff.sliding(3600, every=60), 3),
         (ff.Median("x"), ff.tumbling(3600), 4),
         (ff.Median("x"), ff.around(time=(-3600, 0)), 2),
-        (ff.TopN("x", 3), ff.around(time=(-3600, 0)), 2),  # the ranks
         (ff.CountDistinct("i"), ff.around(time=(-3600, 0)), 1),  # nothing that the events do not have
         (ff.Median("x"), ff.last_rows(1000), 3),  # the ranks and the row numbers
-        (ff.TopN("x", 3), ff.last_rows(1000), 3),
         (ff.LastN("x", 3), ff.last_rows(1000), 2),
     ],
     ids=lambda each: str(each),
@@ -42,7 +40,7 @@ def test_values_are_in_memory_a_few_times(operation: Any, window: Any, times: fl
     tracemalloc.start()
     try:
         # What a thread works with is little then.
-        with limits(batch_rows=1 << 14, chunk_windows=1 << 13, range_chunk_bytes=1 << 18):
+        with limits(batch_rows=1 << 13, chunk_windows=1 << 12, range_chunk_bytes=1 << 17):
             found = query.aggregate(x=operation)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

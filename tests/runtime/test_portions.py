@@ -19,44 +19,35 @@ from ..support.sources import FileSource, in_portions
 
 def sizes(batches: list[int], partials_of: float) -> tuple[list[int], list[int]]:
     """How many events were accumulated at a time, and how many partials went out."""
-    events = pa.table({"t": np.arange(sum(batches))})
-    starts = np.cumsum([0, *batches])
-    seen, given = [], []
+    events, starts = pa.table({"t": np.arange(sum(batches))}), np.cumsum([0, *batches])
+    accumulated: list[int] = []
 
     def accumulate(portion: pa.Table) -> pa.Table:
-        seen.append(len(portion))
+        accumulated.append(len(portion))
         return portion.slice(0, int(len(portion) * partials_of))
 
     portions = [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]
     with limits(portion_rows=10, max_portion_rows=40):
-        given.extend(map(len, in_portions(accumulate, portions)))
-    return seen, given
+        return accumulated, [len(each) for each in in_portions(accumulate, portions)]
 
 
-def test_portions_are_small_where_they_leave_few_partials() -> None:
+def test_portions_are_large_where_they_leave_many_partials() -> None:
     assert sizes([4] * 8, 0.25) == ([12, 12, 8], [3, 3, 2])
     assert sizes([25, 5], 0.25) == ([25, 5], [6, 1])
     assert sizes([], 0.25) == ([], [])
-
-
-def test_portions_are_large_where_they_leave_many() -> None:
     assert sizes([4] * 24, 0.5) == ([12, 40, 40, 16], [20, 20, 8])
     assert sizes([12], 0.5) == ([12], [6])  # looked at once, and not again
     assert sizes([12, 3], 0.5) == ([12, 15], [7])
     assert sizes([100], 0.5) == ([100], [50])
-
-
-def test_wide_events_are_not_gathered_without_end(limit: Callable[..., None]) -> None:
-    limit(portion_bytes=8 * 20)
-    assert sizes([4] * 10, 1.0) == ([12, 20, 20], [20, 20])
+    with limits(portion_bytes=8 * 20):  # wide events are not gathered without end
+        assert sizes([4] * 10, 1.0) == ([12, 20, 20], [20, 20])
 
 
 def test_no_portion_is_made_larger_than_the_most(limit: Callable[..., None]) -> None:
     limit(portion_rows=5, max_portion_rows=10)
-    sizes = [3, 9, 2, 2, 10, 4, 12, 1]
-    batches = [pa.record_batch({"t": np.zeros(size, np.int64)}) for size in sizes]
-    found = in_portions(lambda portion: pa.table({"rows": [len(portion)]}), batches)
-    assert [rows for table in found for rows in table["rows"].to_pylist()] == [3, 9, 4, 10, 4, 12, 1]
+    batches = [pa.record_batch({"t": np.zeros(size, np.int64)}) for size in [3, 9, 2, 2, 10, 4, 12, 1]]
+    portions = in_portions(lambda portion: pa.table({"rows": [len(portion)]}), batches)
+    assert [rows for table in portions for rows in table["rows"].to_pylist()] == [3, 9, 4, 10, 4, 12, 1]
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -94,21 +94,7 @@ def test_results_are_those_of_a_data_frame(
     found = query.aggregate(n=ff.Count(), low=ff.Min("x"), total=ff.Sum("t"))
     frame = pl.from_arrow(events)
     assert isinstance(frame, pl.DataFrame)
-    expected = (
-        frame.group_by("k", (pl.col("t") // 1000 * 1000).alias("window_start"))
-        .agg(n=pl.len().cast(pl.Int64), low=pl.col("x").min(), total=pl.col("t").sum())
-        .sort("k", "window_start")
-    )
-    starts = found["window"].combine_chunks().field("start")
-    found = found.append_column("window_start", starts).select(expected.columns)
-    assert found.to_pylist() == expected.to_dicts()
-
-
-def test_events_without_a_time_are_counted(folder: Path) -> None:
-    nulls = pa.table(
-        {"t": pa.array([1, None, 3, None], pa.int64()), "k": [1, 2, 3, 4], "x": [1.0] * 4, "name": ["a"] * 4}
-    )
-    pq.write_table(nulls, folder / "2.parquet")
-    query = ff.events(ff.parquet(folder), time="t").window(ff.tumbling(1000))
-    with pytest.raises(ff.NullTimeError, match=r"null in 2 of 5004 events"):
-        query.aggregate(n=ff.Count())
+    aggregates = pl.len().cast(pl.Int64).alias("n"), pl.col("x").min().alias("low"), pl.col("t").sum().alias("total")
+    expected = frame.group_by("k", (pl.col("t") // 1000 * 1000).alias("start")).agg(*aggregates).sort("k", "start")
+    results = found.append_column("start", found["window"].combine_chunks().field("start"))
+    assert results.select(expected.columns).to_pylist() == expected.to_dicts()

@@ -20,8 +20,8 @@ SECOND = 1_000_000
 UNITS = ["weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds"]
 TIMESTAMP, DATE, INTEGER = (TimeColumn("at", type) for type in (pa.timestamp("us"), pa.date32(), pa.int64()))
 DURATIONS = {
-    "1 hour": 3600, "1 HOUR": 3600, "  90   seconds ": 90, "interval 500 milliseconds": 0.5,
-    "1 week -1 day": 6 * 86_400,    "INTERVAL 1 day 12 hours": 129_600, "-5 minutes": -300, "- 5 minutes": -300, "+5 minutes": 300, "1.5 hours": 5400,
+    "1 hour": 3600, "1 HOUR": 3600, "  90   seconds ": 90, "interval 500 milliseconds": 0.5, "1 week -1 day": 518_400,
+    "INTERVAL 1 day 12 hours": 129_600, "-5 minutes": -300, "- 5 minutes": -300, "+5 minutes": 300, "1.5 hours": 5400,
     "-0.5 seconds": -0.5, "-1.25 ms": -0.00125, "0.000001 seconds": 1e-6, "1h30m": 5400, "-1h30m": -5400,
     "-1h+30m": -1800, "-1 hour 30 minutes": -1800, "1w": 604_800, "0 seconds": 0,
     "2 d 3 hrs 4 mins 5 secs 6 ms 7 us": 183_845.006007,
