@@ -196,7 +196,7 @@ def beyond(operation: CountingSum, over: Runs) -> int:
 @pytest.mark.parametrize(
     ("rows", "windows", "longest"),
     [(1000, 1000, 1), (1000, 1000, 2), (1000, 1000, 60), (1000, 1000, 1000), (30_000, 1000, 700), (500, 1500, 1400),
-     (100, 1500, 10), (30_000, 100, 100)],
+     (100, 1500, 10), (30_000, 100, 100), (1000, 1_000_000, 900_000)],
 )  # fmt: skip
 def test_operations_a_window(rows: int, windows: int, longest: int) -> None:
     """By deduct 2 a window however long runs are; by the tree a logarithm of a run's windows."""
@@ -219,11 +219,6 @@ def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
     if longest <= 60:  # one event a window lives for half of `longest` on average
         assert operations <= 2 * 40_000 / restart * longest
     assert operation.calls <= 2 * 3 * restart + 2 * 40_000 // restart + 100
-
-
-def test_a_million_windows_take_no_more_calls_by_tree() -> None:
-    over = random_runs(4, 1000, 1_000_000, 900_000)
-    assert counted(over, "tree").calls <= 22 * 14
 
 
 def test_copies_are_made_some_windows_at_a_time() -> None:
@@ -319,22 +314,12 @@ def test_doubtful_windows_are_few() -> None:
 
 
 def test_plain_floats_of_a_users_own_are_never_deducted() -> None:
-    class Plain(ff.AggregateOperation):
+    class Plain(CountingSum):
         state = {"total": "float64"}
-        commutative = True
         result = "float64"
-
-        def accumulate(self, frames: Any, x: Any) -> Any:
-            return {"total": frames.sum(x)}
-
-        def combine(self, a: Any, b: Any) -> Any:
-            return {"total": a["total"] + b["total"]}
 
         def deduct(self, a: Any, b: Any) -> Any:
             raise AssertionError
-
-        def finish(self, a: Any) -> Any:
-            return a["total"]
 
     over = Runs(np.array([0, 1]), np.array([1, 2]), 3)
     assert covered(BoundAggregate("x", Plain("x"), [pa.float64()]), [1e16, 1.0], over) == [1e16, 1e16 + 1, 1.0]

@@ -167,22 +167,15 @@ def counted(operation: type[CountingSum], windows: ff.Windowed) -> tuple[int, in
 
 
 FORWARD = {
-    "sliding": ff.sliding(1000, every=1, empty="emit"),
-    "paired": ff.sliding(997, every=10, empty="emit"),
-    "cumulating": ff.cumulating(1000, every=1, empty="emit"),
-    "landmark": ff.landmark(since=0, every=1),
-    "running": ff.landmark(),
-    "session": ff.session(5),
-    "last rows": ff.last_rows(100),
-    "last rows, every 7": ff.last_rows(100, every=7),
-    "last times": ff.last_rows(100, ties="distinct_time"),
-    "around rows": ff.around(rows=(-50, 50)),
-    "around time": ff.around(time=(-400, 300)),
-    "count, count": ff.policy(evict=ff.by_count(100)),
-    "time, count": ff.policy(evict=ff.by_time(500)),
+    "sliding": ff.sliding(1000, every=1, empty="emit"), "paired": ff.sliding(997, every=10, empty="emit"),
+    "cumulating": ff.cumulating(1000, every=1, empty="emit"), "landmark": ff.landmark(since=0, every=1),
+    "running": ff.landmark(), "session": ff.session(5), "last rows": ff.last_rows(100),
+    "last rows, every 7": ff.last_rows(100, every=7), "last times": ff.last_rows(100, ties="distinct_time"),
+    "around rows": ff.around(rows=(-50, 50)), "around time": ff.around(time=(-400, 300)),
+    "count, count": ff.policy(evict=ff.by_count(100)), "time, count": ff.policy(evict=ff.by_time(500)),
     "time, time": ff.policy(evict=ff.by_time(500), trigger=ff.by_time(2)),
     "delta, count, never falling": ff.policy(evict=ff.by_delta("t", 500)),
-}
+}  # fmt: skip
 
 
 @BOTH

@@ -103,6 +103,15 @@ FOLDED = {
         lambda own: (max(map(float, own)), any(value % 2 == 0 for value in own)) if own else (-math.inf, False),
         (None, "two-stacks", "range tree"),
     ),
+    "least": Folded(
+        BoundAggregate("m", ff.Min("x"), [INT]),
+        lambda values: {"value": np.array(values), "seen": np.ones(len(values), bool)},
+        lambda slid: [
+            value if seen else None for value, seen in zip(slid["value"].tolist(), slid["seen"], strict=True)
+        ],
+        lambda own: min(own, default=None),
+        (None, "two-stacks", "range tree"),
+    ),
 }
 
 

@@ -73,28 +73,15 @@ def test_what_is_no_duration(texts: list[str], said: str) -> None:
     [
         (TIMESTAMP, "1 hour", 3600 * SECOND),
         (TIMESTAMP, dt.timedelta(days=-1, microseconds=1), -86_400 * SECOND + 1),
-        (TIMESTAMP, np.timedelta64(3, "s"), 3 * SECOND),
-        (TIMESTAMP, np.timedelta64(2, "D"), 2 * 86_400 * SECOND),
-        (TIMESTAMP, 60, "60"),
-        (TIMESTAMP, True, "True"),
-        (TIMESTAMP, 1.5, "1.5"),
-        (TIMESTAMP, None, "None"),
+        (TIMESTAMP, np.timedelta64(3, "s"), 3 * SECOND), (TIMESTAMP, np.timedelta64(2, "D"), 2 * 86_400 * SECOND),
+        (TIMESTAMP, 60, "60"), (TIMESTAMP, True, "True"), (TIMESTAMP, 1.5, "1.5"), (TIMESTAMP, None, "None"),
         (TIMESTAMP, np.timedelta64(1500, "ns"), "microseconds"),
-        (TIMESTAMP, np.timedelta64(1, "M"), "fixed length|timedelta64"),
-        (DATE, "2 weeks", 14),
-        (DATE, "48 hours", 2),
-        (DATE, dt.timedelta(3), 3),
-        (DATE, "1 hour", "whole days"),
-        (DATE, "36 hours", "whole days"),
-        (DATE, 7, "7"),
-        (INTEGER, 60, 60),
-        (INTEGER, np.int32(7), 7),
-        (INTEGER, "1 hour", "integer"),
-        (INTEGER, dt.timedelta(1), "integer"),
-        (INTEGER, 1.0, "1.0"),
-        (INTEGER, False, "False"),
+        (TIMESTAMP, np.timedelta64(1, "M"), "fixed length|timedelta64"), (DATE, "2 weeks", 14), (DATE, "48 hours", 2),
+        (DATE, dt.timedelta(3), 3), (DATE, "1 hour", "whole days"), (DATE, "36 hours", "whole days"), (DATE, 7, "7"),
+        (INTEGER, 60, 60), (INTEGER, np.int32(7), 7), (INTEGER, "1 hour", "integer"),
+        (INTEGER, dt.timedelta(1), "integer"), (INTEGER, 1.0, "1.0"), (INTEGER, False, "False"),
     ],
-)
+)  # fmt: skip
 def test_durations_in_ticks_of_a_column(column: TimeColumn, value: Any, expected: int | str) -> None:
     """Or the sentence in which one is refused that does not fit the column."""
     assert column.duration(0, "offset") == 0
