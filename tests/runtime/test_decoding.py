@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 import subprocess
 import sys
@@ -156,28 +157,16 @@ def test_no_name_is_a_pattern(tmp_path: Path, names: list[str]) -> None:
 def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], good: int
 ) -> None:
-    class Broken:
-        def __init__(self, frame: pl.LazyFrame, start: int = 0) -> None:
-            self.frame, self.start = frame, start
+    portions, batches_of = itertools.count(), pl.LazyFrame.collect_batches
 
-        def select(self, *columns: Any) -> Broken:
-            return Broken(self.frame.select(*columns))
+    def broken(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        batches = list(batches_of(frame))
+        if next(portions) == good:
+            yield batches[0][:50]
+            raise pl.exceptions.ComputeError("no")
+        yield from batches
 
-        def collect_schema(self) -> pl.Schema:
-            return self.frame.collect_schema()
-
-        def slice(self, start: int, rows: int) -> Broken:
-            return Broken(self.frame.slice(start, rows), start)
-
-        def collect_batches(self) -> Iterator[pl.DataFrame]:
-            whole = self.frame.collect()
-            left = 200 * good + 50 - self.start
-            yield from (whole[at : at + 100] for at in range(0, max(min(left, len(whole)), 0), 100))
-            if left < len(whole):
-                raise pl.exceptions.ComputeError("no")
-
-    scan = pl.scan_parquet
-    monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", broken)
     limit(decoded_batch_rows=200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)

@@ -187,22 +187,33 @@ VALUES: dict[pa.DataType, list[Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("few", [0, 1 << 18])
 @pytest.mark.parametrize("type", VALUES, ids=str)
-@given(data=st.data())
-def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObject) -> None:
+@given(data=st.data(), sparse=st.sampled_from([0, 1 << 18]), per_group=st.sampled_from([1, 2, 100]))
+def test_equal_rows_are_together(type: pa.DataType, data: st.DataObject, sparse: int, per_group: int) -> None:
+    """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
     value = st.sampled_from([*VALUES[type], None])
     rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
-    numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows], type)
-    with limits(sparse_codes=few, assigned_block=7):
-        made = assign([code_numbers(numbers)], [code_key(column)], len(rows))
-    expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
-    found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
-    assert [found[group] for group in made.index] == expected
-    assert len(set(found)) == len(found) == len(set(expected))
-    assert made.counts.tolist() == [expected.count(each) for each in found]
-    assert not few or made.values[0].tolist() == sorted(made.values[0].tolist())
+    frames, keys = [code_numbers(np.array([number for number, _ in rows]))], [code_key(column)]
+    expected = list(zip([number for number, _ in rows], column.to_pylist(), strict=True))
+    with limits(sparse_codes=sparse, assigned_block=7, rows_per_group=per_group):
+        counted = assign(frames, keys, len(rows))
+        possible = assign(frames, keys, len(rows), counting=False)
+    for made in (counted, possible):
+        groups = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
+        assert [groups[group] for group in made.index] == expected
+        assert len(set(groups)) == len(groups) == made.size
+        if made.counts is not None:
+            assert made.counts.tolist() == [expected.count(each) for each in groups]
+            assert made.counts.min() > 0
+        if sparse:
+            assert made.values[0].tolist() == sorted(made.values[0].tolist())
+    assert counted.counts is not None
+    every = frames[0].count * keys[0].count
+    if sparse and every * per_group <= len(rows):
+        assert (possible.counts, possible.size) == (None, every)
+    else:
+        assert possible.counts is not None
 
 
 def test_a_dictionary_with_a_value_twice_or_null_and_numbers_far_apart() -> None:
@@ -263,25 +274,3 @@ NOT_SORTED: list[tuple[str, tuple[Any, ...], str]] = [
 def test_what_loops_cannot_sort_or_count(loop: str, arguments: tuple[Any, ...], said: str) -> None:
     with pytest.raises((ValueError, IndexError), match=said):
         getattr(loops, loop)(*arguments)
-
-
-@given(
-    st.lists(st.tuples(st.integers(-5, 5), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=20),
-    st.sampled_from([1, 2, 100]),
-)
-def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> None:
-    """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
-    numbers = np.array([number for number, _ in rows])
-    column = pa.array([value for _, value in rows])
-    frames, keys = [code_numbers(numbers)], [code_key(column)]
-    with limits(rows_per_group=few, assigned_block=7):
-        made = assign(frames, keys, len(rows), counting=False)
-    found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
-    assert len(set(found)) == len(found) == made.size
-    assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))
-    possible = frames[0].count * keys[0].count
-    if possible * few > len(rows):
-        assert made.counts is not None
-        assert made.counts.min() > 0
-    else:
-        assert (made.counts, made.size) == (None, possible)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import reduce
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -24,23 +23,8 @@ from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Exact
 from ..support.toys import Joined
-from .ranges import (
-    FLOAT,
-    FLOATS,
-    INT,
-    MATRICES,
-    NASTY,
-    PRIME,
-    CountingSum,
-    Ranges,
-    assert_own_values_only,
-    floats,
-    matrices,
-    of_keys,
-    product,
-    ranges,
-    some_bounds,
-)
+from . import ranges as known
+from .ranges import FLOAT, INT, MATRICES, NASTY, PRIME, CountingSum, Ranges, matrices, of_keys, product
 
 EDGES = [2**63 - 1, -(2**63), 2**32, -(2**32), 1, -1, 0, 2**31, 77]
 
@@ -117,26 +101,19 @@ FOLDED = {
 
 @pytest.mark.parametrize("name", FOLDED)
 @examples(300, quick=30)
-@given(data=st.data(), rows=st.integers(1, 40), bounds=some_bounds(), way=st.sampled_from(WAYS))
+@given(data=st.data(), rows=st.integers(1, 40), bounds=known.some_bounds(), way=st.sampled_from(WAYS))
 def test_slide_is_a_fold(name: str, data: st.DataObject, rows: int, bounds: dict[str, int], way: str) -> None:
     """Also where running states start anew every few rows, and where few rows are many; no state is changed."""
     bound, states_of, said, fold, ways = FOLDED[name]
     values = np.random.default_rng(data.draw(st.integers(0, 99))).integers(-(2**62), 2**62, rows).tolist()
     values = [data.draw(st.sampled_from(EDGES)) if value % 3 else value for value in values]
-    low, high = data.draw(ranges(rows))
+    low, high = data.draw(known.ranges(rows))
     expected = [fold(values[a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
     states = states_of(values)
     with limits(**bounds), by(way):
         for chosen in ways:
             assert said(slide(bound, states, low, high, chosen)) == expected, chosen
     assert said(states) == said(states_of(values))
-
-
-def test_the_expected_product_itself() -> None:
-    """Once more by another road."""
-    states = matrices(9)
-    factors = [np.array([[a, b], [c, d]]) for a, b, c, d in zip(*(states[key] for key in "abcd"), strict=True)]
-    assert reduce(lambda p, q: p @ q % PRIME, factors).ravel().tolist() == product(states, 0, 9)
 
 
 def widths_that_change() -> Ranges:
@@ -173,7 +150,7 @@ def test_long_ranges(name: str) -> None:
 
 @given(st.data(), st.integers(1, 40))
 def test_ranges_that_can_be_sorted_need_no_tree(data: st.DataObject, rows: int) -> None:
-    low, high = data.draw(ranges(rows, ("shuffled",)))
+    low, high = data.draw(known.ranges(rows, ("shuffled",)))
     with patch.object(*place_of("range tree"), None):
         slide(MATRICES, matrices(rows), low, high)
 
@@ -196,9 +173,9 @@ def test_the_way_is_chosen_by_the_ranges() -> None:
 
 def check_floats(values: list[float], ranges: Ranges, way: Any, every: int = 1) -> None:
     low, high = ranges
-    found = slide(FLOATS, floats(values), low, high, way)["total"].value()
+    found = slide(known.FLOATS, known.floats(values), low, high, way)["total"].value()
     for window in range(0, len(low), every):
-        assert_own_values_only(float(found[window]), values[low[window] : high[window]])
+        known.assert_own_values_only(float(found[window]), values[low[window] : high[window]])
 
 
 def of_width(rows: int, width: int) -> Ranges:
@@ -213,7 +190,9 @@ def of_width(rows: int, width: int) -> Ranges:
 @example(values=[1e300, -1e300, 1e284, 1.0, 1.0], data=None)
 def test_nasty_values_pass_through(way: str, values: list[float], data: Any) -> None:
     shapes = ("of keys", "forward", "any") if way == "range tree" else ("of keys", "forward", "growing")
-    check_floats(values, of_width(len(values), 2) if data is None else data.draw(ranges(len(values), shapes)), way)
+    check_floats(
+        values, of_width(len(values), 2) if data is None else data.draw(known.ranges(len(values), shapes)), way
+    )
 
 
 SMALL_AMONG_LARGE = [1e25, 0.1, 0.7, -1e25, 1e-9, 0.3, 1e20, 1e-12] + [0.1 * n for n in range(30)]
@@ -245,8 +224,8 @@ def test_many_slides() -> None:
     values[chance.integers(0, rows, 25)] = chance.choice([1e30, -1e30, 1e300, np.nan, np.inf], 25)
     listed = values.tolist()
     low, high = of_width(rows, 20)
-    found = slide(FLOATS, floats(values), low, high, "deduct")["total"].value()
+    found = slide(known.FLOATS, known.floats(values), low, high, "deduct")["total"].value()
     near = np.flatnonzero(~(np.abs(values) < 1e20))
     windows = np.unique(np.concatenate([near, near + 20, near + 30, chance.integers(0, rows, 300)]))
     for window in windows[windows < len(low)].tolist():
-        assert_own_values_only(float(found[window]), listed[low[window] : high[window]])
+        known.assert_own_values_only(float(found[window]), listed[low[window] : high[window]])

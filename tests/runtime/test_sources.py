@@ -113,13 +113,6 @@ def test_what_cannot_be_read_on_the_way(tmp_path: Path, limit: Callable[..., Non
             window.aggregate(n=ff.Count())
 
 
-def test_json_lines(tmp_path: Path) -> None:
-    (tmp_path / "e.json").write_text("".join(f'{{"t": {t}, "k": "{k}", "x": {t}}}\n' for t, k in enumerate("abaab")))
-    events = ff.events(ff.files(tmp_path / "e.json", format="json"), time="t", by="k").where(pc.field("x") > 0)
-    found = events.window(ff.tumbling(10)).aggregate(s=ff.Sum("x"))
-    assert [(row["k"], row["s"]) for row in found.to_pylist()] == [("a", 5), ("b", 5)]
-
-
 def test_events_without_a_time(tmp_path: Path) -> None:
     table = pa.table({"t": [1, None], "x": [3, 4]})
     pq.write_table(table, tmp_path / "events.parquet")

@@ -28,7 +28,7 @@ from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import join, take
 from ..support.toys import Items
-from .ranges import MATRICES, CountingSum, Ranges, filled, letters, lines_run, of_keys, ranges, texts
+from .ranges import MATRICES, CountingSum, Ranges, filled, letters, lines_run, matrices, of_keys, product, ranges, texts
 
 # Scans: the states of every beginning or end of many blocks at once, at one combine a row
 
@@ -96,10 +96,13 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     low, high = of_keys(*map(list, zip(*of, strict=True)))  # type: ignore[arg-type]
     few = {"run_blocks": blocks, "run_states": joined, "min_run_blocks": of_a_run, "min_lone_blocks": 3}
     with limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few):
-        segments, counting = segments_of(MATRICES, (low, high), 4), CountingSum("x")
+        segments, counting, states = segments_of(MATRICES, (low, high), 4), CountingSum("x"), matrices(int(high[-1]))
         bound = BoundAggregate("t", counting, [pa.int64()])
         counting.restart()
-        slide(bound, {"total": np.arange(int(high[-1]))}, low, high)
+        slide(bound, {"total": states["a"]}, low, high)
+        slid = slide(MATRICES, states, low, high)
+    for window, rows in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        assert [int(slid[key][window]) for key in "abcd"] == product(states, *rows)
     assert counting.operations <= 3 * len(low)
     if segments is not None:
         inside = (segments.window[:, None] + np.arange(segments.width)).ravel()
