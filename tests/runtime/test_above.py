@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from framefold.runtime.frames.next_greater import chain, first_above
 
-from ..support.examples import examples
+from ..support.examples import times
 from .ranges import lines_run
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -61,7 +61,7 @@ def check(values: np.ndarray, starts: list[int], margin: Any) -> None:
     assert keys.tolist() == starts
 
 
-@examples(300, quick=60)
+@times(6)
 @given(st.one_of(st.lists(integers, max_size=40), st.lists(floats, max_size=40)), st.integers(0, 2**40), margins)
 @example([LEAST, MOST, LEAST, MOST], 0, 0)
 @example([LEAST, MOST], 0, 2**64 - 2)

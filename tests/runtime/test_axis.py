@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..support import stages
-from ..support.examples import examples
+from ..support.examples import times
 from ..support.plans import bind
 from ..support.windows import Sliding
 
@@ -53,7 +53,7 @@ EVENTS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 2)), max_size=3
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64()})
 
 
-@examples(1000, quick=100)
+@times(8)
 @given(EVENTS, SPECS, SPECS, SPECS)
 def test_each_output_has_its_own_windows(events: list[tuple[int, int]], a: Spec, b: Spec, c: Spec) -> None:
     expected: dict[tuple[int, int, int], dict[str, int]] = {}
@@ -135,7 +135,7 @@ def sessions(times: list[int], gap: int, longest: int, touching: bool) -> list[t
     return [*rows, (start, min(last + gap, cap), count)] if times else []
 
 
-@examples(1000, quick=100)
+@times(8)
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(-60, 60)), max_size=40),
     *(st.integers(1, 20), st.integers(1, 40), st.booleans()),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..oracles.operations import Ledger
-from ..support.examples import examples
+from ..support.examples import times
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
@@ -140,7 +140,7 @@ CASES: list[tuple[Any, pa.DataType, st.SearchStrategy[Any], Callable[[list[Any]]
 
 
 @pytest.mark.parametrize(("operation", "type", "values", "right", "way"), CASES, ids=lambda case: str(case)[:24])
-@examples(200, quick=20)
+@times(2)
 @given(data=st.data(), over=runs(), steps=st.integers(1, 4))
 def test_operations(
     operation: Any, type: pa.DataType, values: Any, right: Any, way: str, data: st.DataObject, over: Runs, steps: int
@@ -246,7 +246,7 @@ def check_floats(values: list[float], over: Runs, way: Any = None, every: int = 
             assert results[window] is None
 
 
-@examples(300, quick=40)
+@times(4)
 @given(over=runs(), data=st.data(), steps=st.integers(1, 4))
 @example(over=Runs(np.array([0, 0, 1]), np.array([0, 2, 2]), 3), data=None, steps=1)
 def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:

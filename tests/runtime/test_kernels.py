@@ -23,7 +23,7 @@ from framefold.runtime.sliding.sparse_table import extremes
 from framefold.runtime.sliding.tiles import Tile, Workspace, tiles_in_any_order
 from framefold.runtime.sliding.tiles import tiles as cut
 
-from ..support.examples import examples
+from ..support.examples import times
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by, loops, needs_loops
@@ -146,7 +146,7 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
 
 
 @pytest.mark.parametrize("kind", ["nasty", "tame", "any"])
-@examples(300, quick=40)
+@times(4)
 @given(data=st.data(), sizes=SMALL, way=st.sampled_from(WAYS))
 def test_floats(kind: str, data: st.DataObject, sizes: tuple[int, int], way: str) -> None:
     """As values by themselves, and with low parts that no single float has room for; tame ones are never doubtful."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
-from ..support.examples import examples
+from ..support.examples import times
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by
@@ -100,7 +100,7 @@ FOLDED = {
 
 
 @pytest.mark.parametrize("name", FOLDED)
-@examples(300, quick=30)
+@times(3)
 @given(data=st.data(), rows=st.integers(1, 40), bounds=known.some_bounds(), way=st.sampled_from(WAYS))
 def test_slide_is_a_fold(name: str, data: st.DataObject, rows: int, bounds: dict[str, int], way: str) -> None:
     """Also where running states start anew every few rows, and where few rows are many; no state is changed."""
@@ -183,7 +183,7 @@ def of_width(rows: int, width: int) -> Ranges:
 
 
 @pytest.mark.parametrize("way", ["deduct", "two-stacks", "range tree"])
-@examples(300, quick=40)
+@times(4)
 @given(values=st.lists(st.sampled_from(NASTY) | st.floats(), min_size=1, max_size=40), data=st.data())
 @example(values=[1e16, 1.0, -1e16, 1.0, 1.0], data=None)
 @example(values=[1e300, 1.0, 5e-324, 5e-324, 0.1], data=None)
