@@ -113,13 +113,6 @@ def test_what_cannot_be_read_on_the_way(tmp_path: Path, limit: Callable[..., Non
             window.aggregate(n=ff.Count())
 
 
-def test_events_without_a_time(tmp_path: Path) -> None:
-    table = pa.table({"t": [1, None], "x": [3, 4]})
-    pq.write_table(table, tmp_path / "events.parquet")
-    for data in (table, ff.parquet(tmp_path / "events.parquet")):
-        assert ff.events(data, time="t", null_time="drop").dropped().to_pylist() == [{"t": None, "x": 4}]
-
-
 @pytest.mark.parametrize("other", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
 @pytest.mark.parametrize("batch", [100, 1 << 20])
 def test_text_keys_of_files_with_dictionaries_of_their_own(

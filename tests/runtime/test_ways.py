@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Callable
-from fractions import Fraction
 from math import floor, log2
 from typing import Any
 
@@ -15,7 +11,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import framefold as ff
 from framefold.runtime.sliding import range_facts, van_herk
 from framefold.runtime.sliding.range_facts import runs_by_a_row
 from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
@@ -27,7 +22,6 @@ from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import join, take
-from ..support.toys import Items
 from .ranges import MATRICES, CountingSum, Ranges, filled, letters, lines_run, matrices, of_keys, product, ranges, texts
 
 # Scans: the states of every beginning or end of many blocks at once, at one combine a row
@@ -261,34 +255,3 @@ def test_calls_grow_with_the_logarithm_only() -> None:
     for rows in (1 << 10, 1 << 17):
         assert lines[rows, 20_000] <= 1.1 * lines[rows, 100]
         assert lines[rows, 20_000] <= 300 * log2(rows)
-
-
-def variance(values: list[Any]) -> float | None:
-    return float(statistics.variance(map(Fraction, values))) if len(values) > 1 else None
-
-
-OPERATIONS: dict[str, tuple[Any, pa.DataType, Callable[[list[Any]], Any]]] = {
-    "sum": (ff.Sum("x"), pa.int64(), sum),
-    "sum of floats": (ff.Sum("x"), pa.float64(), math.fsum),
-    "min": (ff.Min("x"), pa.float64(), min),
-    "variance": (ff.Variance("x"), pa.float64(), variance),
-    "list": (ff.CollectList("x"), pa.int64(), list),
-    "distinct": (ff.CountDistinct("x"), pa.int64(), lambda values: len(set(values))),
-    "last": (ff.Last("x"), pa.int64(), lambda values: values[-1]),
-    "a user's list": (Items("x"), pa.int64(), list),
-}
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_operations_of_all_kinds(name: str) -> None:
-    """Frames of three events each, in ranges of all widths and in any order."""
-    operation, type, right = OPERATIONS[name]
-    bound, frames = BoundAggregate("x", operation, [type]), 300
-    chance = np.random.default_rng(len(name))
-    values = pa.array((chance.integers(-400, 400, 3 * frames) / 8).tolist()).cast(type, safe=False)
-    states = bound.accumulate(ff.Frames(np.repeat(np.arange(frames), 3), frames, np.arange(3 * frames)), [values])
-    low, last = np.sort(chance.integers(0, frames, (200, 2)), axis=1).T.copy()
-    tree, events = bound.finish(by_range_tree(bound, states, low, last + 1)).to_pylist(), values.to_pylist()
-    for got, a, b in zip(tree, low.tolist(), last.tolist(), strict=True):
-        expected = right(events[3 * a : 3 * b + 3])
-        assert got == (pytest.approx(expected, rel=1e-12) if type == pa.float64() else expected)
