@@ -210,7 +210,7 @@ def test_equal_rows_are_together(type: pa.DataType, data: st.DataObject, sparse:
             assert made.values[0].tolist() == sorted(made.values[0].tolist())
     assert counted.counts is not None
     every = frames[0].count * keys[0].count
-    if sparse and every * per_group <= len(rows):
+    if every * per_group <= len(rows):
         assert (possible.counts, possible.size) == (None, every)
     else:
         assert possible.counts is not None

@@ -97,16 +97,6 @@ def test_a_large_row_group_is_never_held_whole(
     assert most[1] < (1 << 18) * 16 / 8
 
 
-def test_row_groups_with_a_condition(tmp_path: Path) -> None:
-    path = with_one_row_group(tmp_path / "events.parquet", 1000)
-    readers = FileSource(ff.parquet(path)).where(pc.field("x") > 0.5).readers(["t"], [])
-    assert readers
-    (read,) = readers.readers
-    found = pa.Table.from_batches(read())
-    assert found.column_names == ["t"]
-    assert found["t"].to_pylist() == np.flatnonzero(pq.read_table(path)["x"].to_numpy() > 0.5).tolist()
-
-
 # Several threads read local files, each some row groups
 
 
