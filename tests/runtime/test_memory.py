@@ -17,7 +17,7 @@ from ..support.stages import merged, partials_of, raise_mmap_threshold
 from ..support.stages import results_in_chunks as results
 from ..support.states import alike_to_arrow
 
-ROWS = 1 << 18
+ROWS = 1 << 19
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_values_are_in_memory_a_few_times(operation: Any, window: Any, times: fl
     tracemalloc.start()
     try:
         # What a thread works with is little then.
-        with limits(batch_rows=1 << 13, chunk_windows=1 << 12, range_chunk_bytes=1 << 17):
+        with limits(batch_rows=1 << 14, chunk_windows=1 << 13, range_chunk_bytes=1 << 18):
             found = query.aggregate(x=operation)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
