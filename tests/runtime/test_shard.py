@@ -179,7 +179,7 @@ def test_a_number_is_in_the_last_block_that_begins_before_it(numbers: list[int],
     ]
 
 
-@given(st.lists(st.tuples(st.integers(1, 3000), st.integers(0, 3)), max_size=30))
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), max_size=30))
 def test_blocks_are_cut_where_they_are_full_or_another_one_begins(rows: list[tuple[int, int]]) -> None:
     rows = sorted(rows, key=lambda row: row[1])
     counts, owned = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
