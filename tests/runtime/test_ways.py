@@ -86,6 +86,7 @@ def segments_of(operation: BoundAggregate, ranges: Ranges, least: int = limit_of
     st.lists(st.tuples(st.integers(1, 60), st.sampled_from([1, 2, 3, 3, 3, 5, 9])), min_size=1, max_size=5),
     *(st.integers(1, 9), st.integers(1, 40), st.integers(1, 3)),
 )
+@example([(9, 3), (7, 3), (9, 3), (20, 3), (8, 3)], 9, 40, 1)  # short runs slide beside one another
 def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int, joined: int, of_a_run: int) -> None:
     low, high = of_keys(*map(list, zip(*of, strict=True)))  # type: ignore[arg-type]
     few = {"run_blocks": blocks, "run_states": joined, "min_run_blocks": of_a_run, "min_lone_blocks": 3}
