@@ -79,7 +79,7 @@ QUICK := tests/test_three_engines.py tests/api/test_demo.py tests/spark tests/ve
 
 FOR_SPARK := spark and not slow and not kafka and not s3
 THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py tests/streams/test_forget.py \
-	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py
+	tests/runtime/test_shard_kinds.py tests/runtime/test_shard.py tests/aggregators/test_every_operation.py
 
 # With programs that have a Spark of their own.
 PROGRAMS := tests/spark/test_stream_kills.py tests/spark/test_submit.py tests/spark/test_connect.py tests/spark/test_connect_streams.py

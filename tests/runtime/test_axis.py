@@ -1,4 +1,4 @@
-"""Several kinds of windows in one pass, on shared frames."""
+"""Several kinds of windows in one pass, and sessions of a longest duration, by definition."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
 
 from ..support import stages
+from ..support.examples import times
 from ..support.plans import bind
 from ..support.windows import Sliding
 
@@ -30,50 +31,42 @@ class Spec(NamedTuple):
         choices = {"closed": self.closed, "empty": self.empty, "gaps": "allow"}
         return ff.sliding(self.size, self.every, offset=self.offset, **choices)
 
-    def starts(self, times: list[int]) -> list[int]:
-        """The starts of the windows of one key, from the definition: every step is looked at."""
+    def counts(self, times: list[int]) -> dict[int, int]:
+        """The windows of one key by their starts, from the definition: every step is looked at."""
         inside = [time - (self.closed == "right") for time in times]
-        around = range(
-            (min(inside) - self.size - self.offset) // self.every - 1, (max(inside) - self.offset) // self.every + 2
+        first, last = (
+            (min(inside) - self.size - self.offset) // self.every - 1,
+            (max(inside) - self.offset) // self.every,
         )
-        starts = [self.offset + step * self.every for step in around]
-        filled = [start for start in starts if any(start <= time < start + self.size for time in inside)]
-        if self.empty == "emit" and filled:
-            return [start for start in starts if filled[0] <= start <= filled[-1]]
-        return filled
-
-    def count(self, start: int, times: list[int]) -> int:
-        return sum(start <= time - (self.closed == "right") < start + self.size for time in times)
+        starts = [self.offset + step * self.every for step in range(first, last + 2)]
+        counts = {start: sum(start <= time < start + self.size for time in inside) for start in starts}
+        filled = [start for start in starts if counts[start]]
+        within = range(filled[0], filled[-1] + 1) if filled else range(0)
+        return {start: n for start, n in counts.items() if n or (self.empty == "emit" and start in within)}
 
 
 SPECS = st.builds(
-    Spec,
-    st.integers(1, 20),
-    st.integers(1, 20),
-    st.integers(-5, 5),
-    st.sampled_from(["left", "right"]),
-    st.sampled_from(["skip", "emit"]),
+    *(Spec, st.integers(1, 20), st.integers(1, 20), st.integers(-5, 5)),
+    *(st.sampled_from(["left", "right"]), st.sampled_from(["skip", "emit"])),
 )
 EVENTS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 2)), max_size=30)
+SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64()})
 
 
-@settings(max_examples=200)
+@times(8)
 @given(EVENTS, SPECS, SPECS, SPECS)
 def test_each_output_has_its_own_windows(events: list[tuple[int, int]], a: Spec, b: Spec, c: Spec) -> None:
     expected: dict[tuple[int, int, int], dict[str, int]] = {}
     for key in {key for _, key in events}:
         times = [time for time, of in events if of == key]
         for spec, name in ((a, "a"), (b, "b"), (c, "b")):
-            for start in spec.starts(times):
-                row = expected.setdefault((key, start, start + spec.size), {})
-                row[name] = spec.count(start, times)
-    table = pa.table(
-        {"t": pa.array([time for time, _ in events], pa.int64()), "k": pa.array([key for _, key in events], pa.int64())}
-    )
+            for start, count in spec.counts(times).items():
+                expected.setdefault((key, start, start + spec.size), {})[name] = count
+    table = pa.Table.from_pylist([{"t": time, "k": key} for time, key in events], SCHEMA)
     query = ff.events(table, time="t", by="k").window(a.window())
     result = query.aggregate(a=ff.Count(), b=ff.Count().over(b.window(), c.window())).to_pylist()
-    found = [((row["k"], row["window"]["start"], row["window"]["end"]), (row["a"], row["b"])) for row in result]
-    assert found == [(key, (row.get("a"), row.get("b"))) for key, row in sorted(expected.items())]
+    rows = [((row["k"], *row["window"].values()), (row["a"], row["b"])) for row in result]
+    assert rows == [(key, (row.get("a"), row.get("b"))) for key, row in sorted(expected.items())]
 
 
 def test_one_pass_on_shared_frames() -> None:
@@ -81,24 +74,20 @@ def test_one_pass_on_shared_frames() -> None:
     windows = [ff.sliding("1 hour", every="10 minutes"), ff.tumbling("30 minutes")]
     query = bind(schema, time="t", by=[], window=windows, outputs={"x": ff.Sum("x")})
     events = pa.table({"t": np.arange(0, 7200, 60).astype("datetime64[s]").astype("datetime64[us]"), "x": np.ones(120)})
-    assert (
-        len(stages.merge(query, stages.accumulate(query, events, 0))) == 12
-    )  # one frame every ten minutes serves both
-    assert len(stages.results(query, stages.accumulate(query, events, 0))) == 17 + 4
+    partials = stages.accumulate(query, events, 0)
+    assert len(stages.merge(query, partials)) == 12, "one frame every ten minutes serves both"
+    assert len(stages.results(query, partials)) == 17 + 4
     assert "cut wherever any of 2 kinds of windows is, and shared by them" in query.axis.describe_frames()
 
 
 def test_windows_whose_steps_hardly_ever_meet() -> None:
-    events = ff.events(pa.table({"t": [0, 10**9, 10**9 + 7]}), time="t")
-    windows = [ff.tumbling(10**9 + 7), ff.sliding(1000, every=998)]
-    result = events.window(*windows).aggregate(n=ff.Count()).to_pylist()
-    assert [row["n"] for row in result if row["window"]["end"] - row["window"]["start"] > 1000] == [2, 1]
-    assert sum(row["n"] for row in result) == 3 + sum(
-        any(start <= time < start + 1000 for time in (0, 10**9, 10**9 + 7)) and 1 for start in range(-998, 2 * 998, 998)
-    ) + sum(
-        (start <= 10**9 < start + 1000) + (start <= 10**9 + 7 < start + 1000)
-        for start in range(10**9 // 998 * 998 - 998, 10**9 + 1006, 998)
-    )
+    times = (0, 10**9, 10**9 + 7)
+    events = ff.events(pa.table({"t": times}), time="t")
+    windows = [Spec(10**9 + 7, 10**9 + 7, 0, "left", "skip"), Spec(1000, 998, 0, "left", "skip")]
+    result = events.window(*[each.window() for each in windows]).aggregate(n=ff.Count()).to_pylist()
+    near = [*windows[1].counts([0]).items(), *windows[1].counts([10**9, 10**9 + 7]).items()]
+    expected = [*((start, start + 1000, n) for start, n in near), (0, 10**9 + 7, 2), (10**9 + 7, 2 * 10**9 + 14, 1)]
+    assert [(*row["window"].values(), row["n"]) for row in result] == sorted(expected)
 
 
 def test_times_too_far_for_several_windows_are_refused() -> None:
@@ -122,3 +111,46 @@ def test_windows_inside_an_output_are_refused() -> None:
     events = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(5))
     with pytest.raises(ff.QueryError, match=r"has \.over\(\.\.\.\) inside; expected it on the whole output"):
         events.aggregate(x=ff.AllOf(n=ff.Count().over(ff.tumbling(2))))
+
+
+# Sessions of a longest duration, against Trill's rule (T7) followed event by event
+
+
+def sessions(times: list[int], gap: int, longest: int, touching: bool) -> list[tuple[int, int, int]]:
+    """Start, end and number of events of each session of one key."""
+    rows: list[tuple[int, int, int]] = []
+    start = last = cap = count = 0
+    for number, time in enumerate(times):
+        apart = time - last > gap if touching else time - last >= gap
+        if number and not apart and time < cap:
+            last, count = time, count + 1
+            continue
+        if number:
+            rows.append((start, min(last + gap, cap), count))
+        if number and not apart:  # right after a session that was ended
+            cap = time // longest * longest + longest
+        else:
+            cap = time - time % longest + (longest if time % longest == 0 else 2 * longest)
+        start, last, count = time, time, 1
+    return [*rows, (start, min(last + gap, cap), count)] if times else []
+
+
+@times(8)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(-60, 60)), max_size=40),
+    *(st.integers(1, 20), st.integers(1, 40), st.booleans()),
+)
+def test_as_the_rule_has_it(events: list[tuple[int, int]], gap: int, longest: int, touching: bool) -> None:
+    table = pa.table(
+        {"k": pa.array([key for key, _ in events], pa.int64()), "t": pa.array([time for _, time in events], pa.int64())}
+    )
+    windows = ff.session(gap, merge_touching=touching, longest=longest)
+    result = ff.events(table, time="t", by="k").window(windows).aggregate(n=ff.Count()).to_pylist()
+    found = [(row["k"], *row["window"].values(), row["n"]) for row in result]
+    keys = [sorted(time for key, time in events if key == each) for each in (0, 1)]
+    assert found == [(key, *row) for key, times in enumerate(keys) for row in sessions(times, gap, longest, touching)]
+
+
+def test_words_of_sessions() -> None:
+    said = "sessions that end after 1 hour without an event, or after about 1 day"
+    assert str(ff.session("1 hour", longest="1 day")) == said

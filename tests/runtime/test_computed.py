@@ -19,8 +19,8 @@ from ..oracles.duck import asked
 from ..support.plans import ColumnExpression
 
 SQL = """
-    select k, t // 10 * 10 as s, sum(a * 2), sum(a * b), max(upper(k)), count(*) filter (b > 0),
-        first(a + b order by t) filter (a is not null)
+    select k, t // 10 * 10 as s, sum(a * 2), sum(a * b), max(upper(k)),
+        first(a + b order by t) filter (a is not null), count(*) filter (b > 0)
     from events where b > -10 group by all order by all
 """
 
@@ -43,48 +43,22 @@ def answers(data: Any, library: Any = pc) -> list[tuple[Any, ...]]:
         a, b, k = pl.col("a"), pl.col("b"), pl.col("k").str.to_uppercase()
     else:
         a, b, k = pc.field("a"), pc.field("b"), pc.utf8_upper(pc.field("k"))
-    found = (
-        ff.events(data, time="t", by="k")
-        .where(pc.field("b") > -10)
-        .window(ff.tumbling(10))
-        .aggregate(
-            double=ff.Sum(a * 2),
-            product=ff.Sum(a * b),
-            upper=ff.Max(k),
-            positive=ff.Filtered(ff.Count(), b > 0),
-            first=ff.First(a + b),
-        )
-    )
-    return [(row["k"], row["window"]["start"], *list(row.values())[2:]) for row in found.to_pylist()]
+    query = ff.events(data, time="t", by="k").where(pc.field("b") > -10).window(ff.tumbling(10))
+    computed = {"double": ff.Sum(a * 2), "product": ff.Sum(a * b), "upper": ff.Max(k), "first": ff.First(a + b)}
+    results = query.aggregate(positive=ff.Filtered(ff.Count(), b > 0), **computed).to_pylist()
+    return [(row["k"], row["window"]["start"], *(row[name] for name in (*computed, "positive"))) for row in results]
 
 
-def expected(table: pa.Table) -> list[tuple[Any, ...]]:
-    return asked(SQL, events=table).fetchall()
-
-
-def test_on_arrow_data() -> None:
+def test_on_data_of_every_kind(tmp_path: Path) -> None:
     table = events()
-    assert len(expected(table)) > 100
-    assert answers(table) == expected(table)
-    assert answers(table.to_reader(max_chunksize=7)) == expected(table)
-
-
-def test_on_files(tmp_path: Path) -> None:
-    table = events()
+    expected = asked(SQL, events=table).fetchall()
+    assert len(expected) > 100
     for part in range(3):
         pq.write_table(table.slice(part * 170, 170), tmp_path / f"{part}.parquet", row_group_size=50)
-    assert answers(ff.parquet(tmp_path)) == expected(table)
-    found = ff.events(ff.parquet(tmp_path), time="t", by="k").window(ff.tumbling(10_000))
-    assert found.aggregate(x=ff.Sum(pc.field("a") * 2))["x"].to_pylist() == (
-        found.aggregate(x=2 * ff.Sum("a"))["x"].to_pylist()
-    )
-
-
-def test_on_polars_data() -> None:
-    table = events()
     frame = pl.from_arrow(table)
-    assert answers(frame, pl) == expected(table)
-    assert answers(frame) == expected(table)
+    for data in (table, table.to_reader(max_chunksize=7), ff.parquet(tmp_path), frame):
+        assert answers(data) == expected
+    assert answers(frame, pl) == expected
 
 
 def test_a_polars_expression_sees_the_rows_of_where() -> None:
@@ -97,32 +71,19 @@ def test_a_polars_expression_sees_the_rows_of_where() -> None:
 def test_inside_others_and_for_all_arguments() -> None:
     table = pa.table({"t": [0, 1, 2], "g": [1, 2, 3], "x": [1.0, 2.0, 4.0]})
     g, x = pc.field("g"), pc.field("x")
-    found = (
-        ff.events(table, time="t")
-        .window(ff.tumbling(10))
-        .aggregate(
-            parts=ff.AllOf(low=ff.Min(x + 1), high=ff.Max(x + 1)),
-            weighted=ff.WeightedAverage(x * 2, g + 0),
-            grouped=ff.GroupedBy(ff.Sum(x * 1), g > 1),
-            mapped=ff.Mapped(ff.Sum("made"), lambda y: y * 10, x + 1),
-            ratio=ff.Sum(x * 3) / ff.Sum(g * 1),
-            late=ff.CountIf(g > 1),
-            ones=ff.Sum(pc.scalar(1)),
-            best=ff.ArgMax(g, x - 5),
-        )
-        .to_pylist()[0]
-    )
-    del found["window"]
-    assert found == {
-        "parts": {"low": 2.0, "high": 5.0},
-        "weighted": pytest.approx((2 * 1 + 4 * 2 + 8 * 3) / 6),
-        "grouped": [(False, 1.0), (True, 6.0)],
-        "mapped": 100.0,
-        "ratio": pytest.approx(21 / 6),
-        "late": 2,
-        "ones": 3,
-        "best": 3,
+    cases: dict[str, tuple[Any, Any]] = {
+        "parts": (ff.AllOf(low=ff.Min(x + 1), high=ff.Max(x + 1)), {"low": 2.0, "high": 5.0}),
+        "weighted": (ff.WeightedAverage(x * 2, g + 0), pytest.approx((2 * 1 + 4 * 2 + 8 * 3) / 6)),
+        "grouped": (ff.GroupedBy(ff.Sum(x * 1), g > 1), [(False, 1.0), (True, 6.0)]),
+        "mapped": (ff.Mapped(ff.Sum("made"), lambda y: y * 10, x + 1), 100.0),
+        "ratio": (ff.Sum(x * 3) / ff.Sum(g * 1), pytest.approx(21 / 6)),
+        "late": (ff.CountIf(g > 1), 2),
+        "ones": (ff.Sum(pc.scalar(1)), 3),
+        "best": (ff.ArgMax(g, x - 5), 3),
     }
+    query = ff.events(table, time="t").window(ff.tumbling(10))
+    (row,) = query.aggregate(**{name: operation for name, (operation, _) in cases.items()}).to_pylist()
+    assert {name: row[name] for name in cases} == {name: expected for name, (_, expected) in cases.items()}
 
 
 def test_expressions_of_one_text_are_told_apart() -> None:
@@ -153,20 +114,17 @@ def test_text_of_other_libraries_can_be_filtered() -> None:
     assert found.select(["k", "n"]).to_pylist() == [{"k": "b", "n": 1}]
 
 
+ARROW = pa.table({"t": [0], "x": [1]})
 POLARS = pl.DataFrame({"t": [0], "x": [1]})
 
 
 @pytest.mark.parametrize(
     ("data", "expression", "parts"),
     [
-        (pa.table({"t": [0], "x": [1]}), pc.field("xx") + 1, ["xx", "names the unknown column 'xx'", "mean 'x'?"]),
-        (pa.table({"t": [0], "x": [1]}), pc.field("x") * "y", ["does not fit the columns", "(int64, string)"]),
-        (pa.table({"t": [0], "x": [1]}), pc.field("x") / 0, ["cannot be computed of the events", "divide by zero"]),
-        (
-            pa.table({"t": [0], "x": [1]}),
-            pl.col("x") * 2,
-            ["is a Polars expression", "data of this process", "pyarrow.compute.field('x') * 2"],
-        ),
+        (ARROW, pc.field("xx") + 1, ["xx", "names the unknown column 'xx'", "mean 'x'?"]),
+        (ARROW, pc.field("x") * "y", ["does not fit the columns", "(int64, string)"]),
+        (ARROW, pc.field("x") / 0, ["cannot be computed of the events", "divide by zero"]),
+        (ARROW, pl.col("x") * 2, ["is a Polars expression", "data of this process", "pyarrow.compute.field('x') * 2"]),
         (POLARS, pl.col("xx") * 2, ["does not fit the columns", "xx"]),
         (POLARS, pl.col("t", "x") * 2, ["does not fit the columns"]),
     ],

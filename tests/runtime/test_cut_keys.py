@@ -1,9 +1,10 @@
-"""A key that is cut into chunks: what each chunk is made of is a part of what the key has, and not made again."""
+"""Results in pieces: all windows, in order, never many at a time, each of a part of its key's partials."""
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,34 @@ import pytest
 
 import framefold as ff
 
+from ..support import stages
 from ..support.limits import limits
 from ..support.sources import in_order
-from ..support.stages import chunks, merged, partials_of
+from ..support.stages import Blocked, chunks, in_window_blocks, merged, partials_of, with_neighbours
 from ..support.stages import results_in_chunks as results
 
 ROWS = 20_000
+
+
+def plan_of(data: pa.Table, windows: Any, by: Any = "k", **outputs: Any) -> Any:
+    return ff.events(data, time="t", by=by).window(windows)._query(outputs)[1]
+
+
+def pieces(windows: Any, keys: Any, times: Any, values: Any, most: int) -> pa.Table:
+    """Sums of floats, made in pieces of about so many windows."""
+    data = pa.table({"t": times, "k": keys, "x": pa.array(values, pa.float64())})
+    made = list(results(merged(partials_of(plan_of(data, windows, s=ff.Sum("x")), data, 0)), most))
+    assert max(map(len, made)) <= max(most, 2_000)
+    return pa.concat_tables(made)
+
+
+def test_a_piece_is_small_however_many_windows_a_frame_is_in() -> None:
+    together = pieces(ff.sliding(100_000, every=1), [1, 7, 7], [0, 0, 50_000], [2, 3, 4], 4_096)
+    assert together["k"].to_numpy().tolist() == [1] * 100_000 + [7] * 150_000
+    right = [2.0] * 100_000 + [3.0] * 50_000 + [7.0] * 50_000 + [4.0] * 50_000
+    assert together["s"].to_numpy().tolist() == right
+    many = np.arange(500)
+    assert len(pieces(ff.sliding(100, every=1), many, many % 13, [1] * 500, 1_000)) == 50_000
 
 
 def events() -> pa.Table:
@@ -30,13 +53,14 @@ def events() -> pa.Table:
 
 @pytest.mark.parametrize("window", [ff.around(time=(-90, 0)), ff.last_rows(10)], ids=str)
 def test_the_keys_and_times_of_results_are_those_of_partials(window: Any) -> None:
-    data = events()
-    data = data.set_column(0, "t", pa.array(np.arange(ROWS)))
-    plan = ff.events(data, time="t", by="k").window(window)._query({"m": ff.LastN("x", 2)})[1]
-    given = data.append_column(plan.rank, pa.array(np.arange(ROWS))) if plan.in_rows else data
-    together = merged(partials_of(plan, given, 0))
+    data = events().set_column(0, "t", pa.array(np.arange(ROWS)))
+    plan = plan_of(data, window, m=ff.LastN("x", 2))
+    ranked = data.append_column(plan.rank, pa.array(np.arange(ROWS))) if plan.in_rows else data
+    together = merged(partials_of(plan, ranked, 0))
     parts = list(results(together, 1000))
-    assert len(parts) == len(list(chunks(together, 1000))) == ROWS // 1000
+    made = list(chunks(together, 1000))
+    assert len(parts) == len(made) == ROWS // 1000
+    assert max(len(each.partials) for each in made) <= 1100, "those of its windows, and of those just before"
     keys = together.table.column("k").chunk(0)
     places = [part.column("k").chunk(0).buffers()[1].address for part in parts]
     assert set(places) == {keys.buffers()[1].address}, "nothing is copied"
@@ -46,36 +70,33 @@ def test_the_keys_and_times_of_results_are_those_of_partials(window: Any) -> Non
 def test_a_cut_key_has_the_windows_of_polars() -> None:
     data = events()[:5000]
     with limits(chunk_windows=700, range_chunk_bytes=1 << 14):
-        found = ff.events(data, time="t", by="k").window(ff.around(time=(-90, 0))).aggregate(
+        cut = ff.events(data, time="t", by="k").window(ff.around(time=(-90, 0))).aggregate(
             last=ff.LastN("x", 3), first=ff.FirstN("x", 3), all=ff.CollectList("x"), most=ff.TopN("x", 3),
             least=ff.BottomN("x", 2), middle=ff.Median("i"), different=ff.CountDistinct("i"), n=ff.Count(),
         )  # fmt: skip
     x = pl.col("x")
-    wanted = pl.DataFrame(data).rolling("t", period="90i", closed="both", group_by="k").agg(
+    expected = pl.DataFrame(data).rolling("t", period="90i", closed="both", group_by="k").agg(
         last=x.tail(3), first=x.head(3), all=x, most=x.top_k(3).sort(descending=True), least=x.bottom_k(2).sort(),
         middle=pl.col("i").median(), different=pl.col("i").n_unique(), n=pl.len(),
     )  # fmt: skip
-    assert found["at"].to_pylist() == wanted["t"].to_list()
-    for name in ("last", "first", "all", "most", "least", "middle", "different", "n"):
-        assert found[name].to_pylist() == wanted[name].to_list(), name
+    assert cut["at"].to_pylist() == expected["t"].to_list()
+    for name in expected.columns[2:]:
+        assert cut[name].to_pylist() == expected[name].to_list(), name
 
 
 def test_partials_of_one_key_are_merged_as_they_are_made() -> None:
-    data = events()
+    data, windows = events(), ff.sliding(100, every=10)
+    frames, counts = (each.tolist() for each in np.unique(np.asarray(data["t"]) // 10, return_counts=True))
     for keys in (["k"], []):
-        plan = ff.events(data, time="t", by=keys).window(ff.sliding(100, every=10))._query({"n": ff.Count()})[1]
+        plan = plan_of(data, windows, keys, n=ff.Count())
         made = partials_of(plan, data.take(np.random.default_rng(1).permutation(ROWS)), 0)
         assert merged(made) is made
-        frames, counts = np.unique(np.asarray(data["t"]) // 10, return_counts=True)
-        assert made.frames.tolist() == frames.tolist()
-        assert made.states("n")["count"].tolist() == counts.tolist()
+        assert (made.frames.tolist(), made.states("n")["count"].tolist()) == (frames, counts)
         both = merged([made, partials_of(plan, data.slice(0, 100), 1)])
         assert both is not made
-        assert both.frames.tolist() == frames.tolist()
-        assert both.states("n")["count"].sum() == ROWS + 100
+        assert (both.frames.tolist(), both.states("n")["count"].sum()) == (frames, ROWS + 100)
     several = data.set_column(1, "k", pa.array(np.arange(ROWS) % 2))
-    plan = ff.events(several, time="t", by="k").window(ff.sliding(100, every=10))._query({"n": ff.Count()})[1]
-    assert partials_of(plan, several, 0).starts is None
+    assert partials_of(plan_of(several, windows, n=ff.Count()), several, 0).starts is None
 
 
 def caller(place: int, number: int) -> tuple[int, int]:
@@ -90,3 +111,55 @@ def test_queries_have_the_same_threads_and_a_fork_has_its_own() -> None:
         if (child := os.fork()) == 0:
             os._exit(0 if [number for number, _ in in_order(caller, range(9), 2)] == list(range(9)) else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+# Windows in blocks by their numbers have the results of whole keys
+
+
+WINDOWS = {
+    "overlapping": ff.sliding(600, every=7),
+    "whole steps": ff.sliding(20, every=5, offset=3),
+    "tumbling": ff.tumbling(11),
+    "with gaps": ff.sliding(3, every=10, gaps="allow"),
+    "closed right": ff.sliding(50, every=10, closed="right"),
+    "growing": ff.cumulating(40, every=4),
+    "around": ff.around(time=(-30, 12)),
+    "after": ff.around(time=(3, 9), closed="neither"),
+}
+
+
+def blocks_of(window: Any, **outputs: Any) -> Any:
+    rng = np.random.default_rng(0)
+    events = pa.table({"t": rng.integers(-9000, 9000, 4000), "k": rng.integers(0, 3, 4000), "x": rng.normal(size=4000)})
+    query = ff.events(events, time="t", by="k").window(window)
+    return events, query._query(outputs or {"middle": ff.Median("x"), "n": ff.Count()})[1]
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_results_of_blocks(name: str, limit: Callable[..., None]) -> None:
+    limit(window_block_ticks=8)
+    events, plan = blocks_of(WINDOWS[name])
+    blocked = in_window_blocks(plan)
+    assert blocked is not None
+    assert isinstance(blocked.axis, Blocked)
+    partials = [stages.accumulate(plan, events.slice(at, 500), at) for at in range(0, len(events), 500)]
+    copies = pa.concat_tables([with_neighbours(blocked, plan, each) for each in partials])
+    block = blocked.by[-1]
+    assert len(copies.column(block).unique()) > 3
+    by_block = stages.results(blocked, copies)
+    right = stages.results(plan, pa.concat_tables(partials))
+    assert by_block.drop_columns([block]).equals(right)
+    # Of what an event is in, a quarter more at most is in two blocks: and at least a window's frames are apart.
+    assert len(copies) <= 1.6 * sum(map(len, partials))
+
+
+def test_what_needs_a_whole_key_is_not_in_blocks() -> None:
+    for window in (
+        ff.session(5),
+        ff.sliding(20, every=5, empty="emit"),
+        ff.sliding(20, every=5, min_fill="full"),
+        ff.sliding(20, every=5, emit="on_change"),
+        ff.around(time=(-(2**61), 5)),
+    ):
+        assert in_window_blocks(blocks_of(window)[1]) is None, window
+    assert in_window_blocks(blocks_of(ff.sliding(20, every=5), n=ff.Count())[1]) is None, "its partials are small"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 import subprocess
 import sys
@@ -152,44 +153,20 @@ def test_no_name_is_a_pattern(tmp_path: Path, names: list[str]) -> None:
     assert read(written(table, tmp_path), list(range(8)), names).combine_chunks().equals(table.select(names))
 
 
-def test_what_polars_cannot_read_is_left_to_pyarrow(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any, **__: Any) -> pl.LazyFrame:
-        raise pl.exceptions.ComputeError("no")
-
-    monkeypatch.setattr(pl, "scan_parquet", broken)
-    table = pa.table({"x": np.arange(ROWS)})
-    assert read(written(table, tmp_path), list(range(8)), ["x"]).combine_chunks().equals(table)
-    assert asked == []
-
-
 @pytest.mark.parametrize("good", [0, 1, 3])
 def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], good: int
 ) -> None:
-    class Broken:
-        def __init__(self, frame: pl.LazyFrame, start: int = 0) -> None:
-            self.frame, self.start = frame, start
+    portions, batches_of = itertools.count(), pl.LazyFrame.collect_batches
 
-        def select(self, *columns: Any) -> Broken:
-            return Broken(self.frame.select(*columns))
+    def broken(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        batches = list(batches_of(frame))
+        if next(portions) == good:
+            yield batches[0][:50]
+            raise pl.exceptions.ComputeError("no")
+        yield from batches
 
-        def collect_schema(self) -> pl.Schema:
-            return self.frame.collect_schema()
-
-        def slice(self, start: int, rows: int) -> Broken:
-            return Broken(self.frame.slice(start, rows), start)
-
-        def collect_batches(self) -> Iterator[pl.DataFrame]:
-            whole = self.frame.collect()
-            left = 200 * good + 50 - self.start
-            yield from (whole[at : at + 100] for at in range(0, max(min(left, len(whole)), 0), 100))
-            if left < len(whole):
-                raise pl.exceptions.ComputeError("no")
-
-    scan = pl.scan_parquet
-    monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", broken)
     limit(decoded_batch_rows=200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)
@@ -197,18 +174,16 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
     assert asked == [["x"]] * good
 
 
-def test_too_old_a_polars_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(pl.LazyFrame, "collect_batches")
-    assert parquet_decoding.polars.__wrapped__() is None
-
-
 def test_without_polars_pyarrow_reads_all(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Too old a one is as good as none."""
+    with monkeypatch.context() as old:
+        old.delattr(pl.LazyFrame, "collect_batches")
+        assert parquet_decoding.polars.__wrapped__() is None
     monkeypatch.setattr(*place_of("Polars"), lambda: None)
     table = numbers()
-    found = read(written(table, tmp_path), list(range(8)), table.column_names)
-    assert found.schema.names == table.column_names
+    assert read(written(table, tmp_path), list(range(8)), table.column_names).schema.names == table.column_names
     assert asked == []
 
 
@@ -231,25 +206,19 @@ print(read["_RJEM_MALLOC_CONF"], "POLARS_MAX_THREADS" in os.environ)
 """
 
 
-@pytest.mark.parametrize(
-    ("told", "threads", "kept", "after"),
-    [
-        ({}, "3", KEPT, False),
-        ({"POLARS_MAX_THREADS": "2", KEPT_BY: "dirty_decay_ms:1"}, "2", "dirty_decay_ms:1", True),
-    ],
-)
-def test_polars_has_as_many_threads_as_pyarrow_and_keeps_memory(
-    told: dict[str, str], threads: str, kept: str, after: bool
-) -> None:
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("POLARS_MAX_THREADS", KEPT_BY)
-    } | told
-    done = subprocess.run([sys.executable, "-c", MADE], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [threads, kept, str(after)]
+def program(told: dict[str, str]) -> list[str]:
+    """What the program says: the threads of Polars, and its settings when it is imported."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("POLARS_MAX_THREADS", KEPT_BY)}
+    done = subprocess.run(
+        [sys.executable, "-c", MADE], env=environment | told, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
 
 
-def test_polars_need_not_be_installed(tmp_path: Path) -> None:
+def test_polars_has_as_many_threads_as_pyarrow_and_keeps_memory(tmp_path: Path) -> None:
+    """Unless the user says otherwise; and it need not be installed."""
+    assert program({}) == ["3", KEPT, "False"]
+    told = {"POLARS_MAX_THREADS": "2", KEPT_BY: "dirty_decay_ms:1"}
+    assert program(told) == ["2", "dirty_decay_ms:1", "True"]
     (tmp_path / "polars.py").write_text("raise ImportError('not installed')")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", MADE], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split()[0] == "none"
+    assert program({"PYTHONPATH": str(tmp_path)})[0] == "none"

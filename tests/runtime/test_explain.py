@@ -1,7 +1,10 @@
-"""What explain() says is what will happen, before anything runs."""
+"""What explain() says before anything runs, and queries tell the logger as they run."""
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
 from typing import Any
 from unittest.mock import patch
 
@@ -12,29 +15,25 @@ import pytest
 import framefold as ff
 
 from ..support.inner import inner, place_of
+from ..support.loops import warn_of_numpy, without_loops
 from ..support.plans import BoundAggregate
+from ..support.programs import WITH_SUPPORT
 from ..support.stages import slide
 from ..support.toys import Joined
+from .ranges import CountingSum
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
 
 
-class Plain(ff.AggregateOperation):
+class Counted(CountingSum):
+    """An integer sum, whose deduct is exact."""
+
+
+class Plain(CountingSum):
     """A float sum with a deduct that is not declared exact."""
 
     state = {"total": "float64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def deduct(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] - b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
+    result = "float64"
 
 
 def explain(window: Any, data: Any = EVENTS, by: Any = None, **outputs: Any) -> ff.Explanation:
@@ -63,29 +62,18 @@ def test_frames(window: Any, frames: str) -> None:
 @pytest.mark.parametrize(
     ("operation", "way", "why"),
     [
-        (ff.Sum("i"), "deduct", "exact"),
-        (ff.Sum("x"), "deduct", "exact"),
-        (ff.Count(), "deduct", "exact"),
-        (ff.Max("x"), "two-stacks", "it has no deduct"),
-        (ff.Kurtosis("x"), "two-stacks", "it has no deduct"),
-        (Plain("x"), "two-stacks", "'total' is a plain float64"),
-        (Joined("i"), "two-stacks", "order-sensitive"),
+        (ff.Sum("i"), "deduct", "exact"), (ff.Sum("x"), "deduct", "exact"), (ff.Count(), "deduct", "exact"),
+        (ff.Max("x"), "two-stacks", "it has no deduct"), (ff.Kurtosis("x"), "two-stacks", "it has no deduct"),
+        (Plain("x"), "two-stacks", "'total' is a plain float64"), (Joined("i"), "two-stacks", "order-sensitive"),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_the_way_of_sliding_and_why(operation: Any, way: str, why: str) -> None:
     said = line(explain(ff.sliding(60, 1), y=operation), "y = ")
     assert repr(operation) in said
     assert f"slides by {way} " in said
     assert why in said
     assert ("by kernels" in said) == (operation.__class__ in (ff.Sum, ff.Count, ff.Max))
-
-
-class Counted(Plain):
-    """An integer sum, whose deduct is exact."""
-
-    state = {"total": "int64"}
-    result = "int64"
 
 
 def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
@@ -103,18 +91,16 @@ def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
         assert side.call_count == called
 
 
-def test_a_window_of_one_frame_has_nothing_to_slide() -> None:
+def test_columns_keys_and_ends() -> None:
+    explanation = explain(ff.sliding(4, 2, closed="right", empty="emit"), by=["k"], y=ff.Max("x"))
+    for start, *words in (
+        ("events", "columns read: t, k, x", "key k"),
+        ("windows", "(start, end]", "windows without an event are given too"),
+    ):
+        assert all(each in line(explanation, start) for each in words)
     said = line(explain(ff.tumbling(5), y=ff.Max("x")), "y = ")
     assert "nothing to slide" in said
     assert "two-stacks" not in said
-
-
-def test_columns_keys_and_ends() -> None:
-    explanation = explain(ff.sliding(4, 2, closed="right", empty="emit"), by=["k"], y=ff.Max("x"))
-    assert "columns read: t, k, x" in line(explanation, "events")
-    assert "key k" in line(explanation, "events")
-    assert "(start, end]" in line(explanation, "windows")
-    assert "windows without an event are given too" in line(explanation, "windows")
 
 
 def test_html_is_escaped() -> None:
@@ -137,3 +123,60 @@ def test_nothing_is_read() -> None:
 def test_a_wrong_query_is_refused_as_aggregate_does() -> None:
     with pytest.raises(ff.ColumnError, match="unknown column"):
         explain(ff.tumbling(5), y=ff.Sum("nowhere"))
+
+
+# The logger ``framefold``
+
+
+LOGGED = pa.table({"t": [0, 30, 61, 200], "k": ["a", "a", "b", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
+
+
+def query() -> ff.Windowed:
+    return ff.events(LOGGED, time="t", by="k").window(ff.sliding(60, every=30))
+
+
+def test_the_way_that_is_taken_and_how_much_there_is(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "framefold"):
+        query().aggregate(s=ff.Sum("x"), d=ff.Skewness("x"))
+    assert {(record.name, record.levelname) for record in caplog.records} == {("framefold", "INFO")}
+    way, partials, windows = caplog.messages
+    assert way.startswith("on the local engine: s = Sum('x'): double; slides by ")
+    assert "d = Skewness('x'): double; slides by two-stacks" in way
+    assert "it has no deduct" in way
+    assert "accumulate, merge: in this process, in threads" in way
+    assert partials.startswith("the local engine has 4 partials of 4 events, ")
+    assert partials.endswith(" bytes")
+    assert windows == "the local engine gives 7 windows"
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "framefold"):
+        query().aggregate(n=ff.Count())
+    assert caplog.messages == [], "nothing is told below the level"
+
+
+def test_a_fallback_is_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_numpy.cache_clear()
+    with without_loops():
+        query()
+        query()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert caplog.messages[0].startswith("numpy does what compiled loops would do faster: ")
+    warn_of_numpy.cache_clear()
+
+
+def test_nothing_is_printed_unless_the_program_logs_and_then_on_stderr() -> None:
+    code = f"""{WITH_SUPPORT}
+import logging, sys, pyarrow as pa, framefold as ff
+from tests.support.loops import warn_of_numpy
+for logs in (False, True):
+    if logs:
+        print("it logs", file=sys.stderr)
+        logging.basicConfig(level="INFO")
+    warn_of_numpy.cache_clear()
+    warn_of_numpy()
+    ff.events(pa.table({{"t": [0]}}), time="t").window(ff.tumbling(60)).aggregate(n=ff.Count())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, _, after = done.stderr.partition("it logs\n")
+    assert (done.stdout, before) == ("", "")
+    assert "INFO:framefold:the local engine gives 1 windows" in after
+    assert "WARNING:framefold:numpy does" in after

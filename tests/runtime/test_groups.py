@@ -1,10 +1,12 @@
-"""Rows of partials in groups: every way finds the same ones, and states are joined to the same bits."""
+"""Rows in groups: every way finds the same ones, whatever the types, and states are joined to the same bits."""
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Callable
 from contextlib import nullcontext
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -17,11 +19,22 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..support import stages
-from ..support.columns import add_or_append, code_numbers, code_ordered, groups_by_runs, groups_of
+from ..support.columns import (
+    add_or_append,
+    assign,
+    code_key,
+    code_numbers,
+    code_ordered,
+    groups_by_runs,
+    groups_by_sorting,
+    groups_of,
+    stable_order,
+)
 from ..support.limits import limits
 from ..support.loops import WHY_NOT, loops, needs_loops, without_loops
 from ..support.plans import bind
 from ..support.stages import partials_of as accumulate
+from .test_partials import bits
 
 ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)
 ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], row[2], row[0]), "none": None}
@@ -87,51 +100,41 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, limi
         np.testing.assert_allclose(*(each[name].to_numpy() for each in results), rtol=1e-15)
 
 
+CODES, TWO, REAL = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
+PAIRS = np.zeros(3), np.zeros(3)
+ADDERS = (1.5, 1.5, 1.5)
+REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
+    ("number_codes", (np.full(1, 5), np.zeros(2, np.int32)), "code 5 of a row is not among 2"),
+    ("number_rows", (np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp)), "a code has no number"),
+    ("unite", (np.arange(3), np.arange(2), np.zeros(4, np.int64)), "room for left and right"),
+    ("number_ascending", (np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp)), "a code is not among the v"),
+    ("number_ascending", (TWO[:1], np.array([1, 3]), 0, np.zeros(3, np.intp)), "values and first must be of one len"),
+    ("add_integers", (np.arange(3), np.zeros(2, np.intp), TWO), "values and index must be of one length"),
+    ("add_integers", (np.arange(1), np.full(1, 2), TWO), "group 2 of a row is not among 2"),
+    ("add_pairs", (*PAIRS, np.array([0, 1, 7]), REAL, REAL), "group 7 of a row is not among 2"),
+    ("add_pairs", (*PAIRS, np.zeros(2, np.intp), REAL, REAL), "must be of one length"),
+    ("sums_so_far", (TWO, CODES, TWO, TWO), "code 2 of a row is not among 2"),
+    ("extremes_so_far", (REAL, CODES, True, REAL, REAL), "code 2 of a row is not among 2"),
+    ("rows_so_far", (CODES, None, True, TWO, TWO), "code 2 of a row is not among 2"),
+    ("rows_before", (CODES, np.full((2, 2), -1), TWO), "code 2 of a row is not among 2"),
+    ("rows_as_of", (CODES, TWO, None, CODES, TWO + 1, np.full(2, -1), TWO), "code 2 of a row is not among 2"),
+    ("rows_as_of", (CODES[:1], TWO[:1], None, CODES + 2, TWO, np.full(2, -1), TWO), "code 2 of a row is not"),
+    ("rows_as_of", (CODES, TWO, None, CODES, np.array([1, 0]), np.full(3, -1), TWO), "ticks must ascend"),
+    ("rows_as_of", (CODES, TWO, None, CODES, TWO, np.full(3, -1), TWO[:1]), "what is found must be of one len"),
+    ("plane_sums_so_far", (REAL, None, CODES, 2, None, None, ADDERS, REAL, None), "code 2 of a row is not among"),
+    ("plane_sums_so_far", (REAL, None, CODES, 3, TWO + 1, TWO, ADDERS, REAL, None), "does not end where it"),
+    ("rows_of_windows", (CODES, TWO, np.array([0, 2, 3]), np.zeros(3, np.int64)), "as many rows of one code as there"),
+    ("sums_about", ([TWO + 1, *[REAL] * 5], True, CODES, [np.zeros(2) for _ in range(4)], TWO, 2.0**420),
+     "code 2 of a row is not among 2"),
+]  # fmt: skip
+
+
 @needs_loops
-def test_loops_check_what_they_get() -> None:
-    with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
-        loops.number_codes(np.full(1, 5), np.zeros(2, np.int32))
-    with pytest.raises(IndexError, match="a code has no number"):
-        loops.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
-    with pytest.raises(ValueError, match="room for left and right"):
-        loops.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
-    with pytest.raises(IndexError, match="a code is not among the values"):
-        loops.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
-    with pytest.raises(ValueError, match="values and first must be of one length"):
-        loops.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
-    with pytest.raises(ValueError, match="values and index must be of one length"):
-        loops.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
-    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        loops.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
-    pairs = np.zeros(3), np.zeros(3)
-    with pytest.raises(IndexError, match="group 7 of a row is not among 2"):
-        loops.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
-    with pytest.raises(ValueError, match="must be of one length"):
-        loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
-    codes, rows, floats = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
-    for loop, arguments in (
-        ("sums_so_far", (rows, codes, rows.copy(), rows.copy())),
-        ("extremes_so_far", (floats, codes, True, floats.copy(), floats.copy())),
-        ("rows_so_far", (codes, None, True, rows.copy(), rows.copy())),
-        ("rows_before", (codes, np.full((2, 2), -1), rows.copy())),
-        ("rows_as_of", (codes, rows, None, codes, rows + 1, np.full(2, -1), rows.copy())),
-        ("rows_as_of", (codes[:1], rows[:1], None, codes + 2, rows, np.full(2, -1), rows.copy())),
-        ("plane_sums_so_far", (floats, None, codes, 2, None, None, (1.5, 1.5, 1.5), floats.copy(), None)),
-    ):
-        with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-            getattr(loops, loop)(*arguments)
-    with pytest.raises(IndexError, match="a window does not end where it begins"):
-        loops.plane_sums_so_far(floats, None, codes, 3, rows + 1, rows, (1.5, 1.5, 1.5), floats.copy(), None)
-    with pytest.raises(ValueError, match="as many rows of one code as there is room for"):
-        loops.rows_of_windows(codes, rows, np.array([0, 2, 3]), np.zeros(3, np.int64))
-    with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        loops.sums_about(
-            [rows + 1, *[floats] * 5], True, codes, [floats.copy() for _ in range(4)], rows.copy(), 2.0**420
-        )
-    with pytest.raises(ValueError, match="ticks must ascend"):
-        loops.rows_as_of(codes, rows, None, codes, np.array([1, 0]), np.full(3, -1), rows.copy())
-    with pytest.raises(ValueError, match="what is found must be of one length"):
-        loops.rows_as_of(codes, rows, None, codes, rows, np.full(3, -1), rows[:1].copy())
+@pytest.mark.parametrize(("loop", "arguments", "said"), REFUSED)
+def test_loops_check_what_they_get(loop: str, arguments: tuple[Any, ...], said: str) -> None:
+    own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    with pytest.raises((IndexError, ValueError), match=said):
+        getattr(loops, loop)(*own)
 
 
 @needs_loops
@@ -168,9 +171,106 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
     assert found["most"].to_pylist() == [row[3] for row in expected]
 
 
-def bits(table: pa.Table) -> bytes:
-    """All values, to the last bit."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table.combine_chunks())
-    return bytes(sink.getvalue())
+# Rows that are equal in every column, whatever its type and however many groups there are
+
+
+DAY = datetime.date(2020, 2, 29)
+VALUES: dict[pa.DataType, list[Any]] = {
+    pa.int8(): [-128, 127, 0], pa.int64(): [-(2**63), 2**63 - 1, 0, 1], pa.uint32(): [2**32 - 1, 0],
+    pa.uint64(): [2**64 - 1, 0], pa.float32(): [0.0, -0.0, 1.5], pa.string(): ["", "a", "é"],
+    pa.dictionary(pa.int8(), pa.string()): ["", "a", "é"], pa.bool_(): [True, False],
+    pa.date32(): [DAY, datetime.date(1, 1, 1)],
+    pa.timestamp("us", "UTC"): [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)],
+    pa.time32("s"): [datetime.time(1), datetime.time(0)],
+    pa.duration("us"): [datetime.timedelta(1), datetime.timedelta(0)],
+    pa.decimal128(5, 2): [Decimal("1.10"), Decimal("-9.00")], pa.null(): [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("type", VALUES, ids=str)
+@given(data=st.data(), sparse=st.sampled_from([0, 1 << 18]), per_group=st.sampled_from([1, 2, 100]))
+def test_equal_rows_are_together(type: pa.DataType, data: st.DataObject, sparse: int, per_group: int) -> None:
+    """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
+    value = st.sampled_from([*VALUES[type], None])
+    rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
+    column = pa.array([value for _, value in rows], type)
+    frames, keys = [code_numbers(np.array([number for number, _ in rows]))], [code_key(column)]
+    expected = list(zip([number for number, _ in rows], column.to_pylist(), strict=True))
+    with limits(sparse_codes=sparse, assigned_block=7, rows_per_group=per_group):
+        counted = assign(frames, keys, len(rows))
+        possible = assign(frames, keys, len(rows), counting=False)
+    for made in (counted, possible):
+        groups = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
+        assert [groups[group] for group in made.index] == expected
+        assert len(set(groups)) == len(groups) == made.size
+        if made.counts is not None:
+            assert made.counts.tolist() == [expected.count(each) for each in groups]
+            assert made.counts.min() > 0
+        if sparse:
+            assert made.values[0].tolist() == sorted(made.values[0].tolist())
+    assert counted.counts is not None
+    every = frames[0].count * keys[0].count
+    if every * per_group <= len(rows):
+        assert (possible.counts, possible.size) == (None, every)
+    else:
+        assert possible.counts is not None
+
+
+def test_a_dictionary_with_a_value_twice_or_null_and_numbers_far_apart() -> None:
+    for values in (["b", "a", "b"], ["b", "a", None]):
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 0]), pa.array(values))
+        made = assign([], [code_key(column)], 5)
+        assert [made.values[0][group].as_py() for group in made.index] == column.to_pylist()
+        assert len(made.counts) == len(set(column.to_pylist()))
+    made = assign([code_numbers(np.array([2**62, -(2**62), 2**62]))], [], 3)
+    assert (made.index.tolist(), made.values[0].tolist()) == ([1, 0, 1], [-(2**62), 2**62])
+
+
+def check_stable(codes: np.ndarray, size: int) -> None:
+    assert stable_order(codes, size).tolist() == np.argsort(codes, kind="stable").tolist()
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 52, 1 << 62]))
+def test_sorting_is_stable(codes: list[int], size: int) -> None:
+    check_stable(np.array(codes, np.int64), size)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 7, 50, 20_000])
+def test_sorting_of_ascending_runs_is_stable(runs: int) -> None:
+    codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
+    for run in np.array_split(codes, runs):
+        run.sort()
+    for counted in (0, 1 << 30):
+        with limits(counted_codes=counted):
+            check_stable(codes, 5_000)
+
+
+@pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 44, 1 << 48])
+def test_groups_by_sorting(size: int, way: str) -> None:
+    """One digit to four, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
+    rng = np.random.default_rng(size)
+    codes = rng.choice(np.append(rng.integers(0, size, 6_000), [0, size - 1]), 10_000)
+    group, first, counts, values = groups_by_sorting(codes.copy(), size)
+    expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    assert all(map(np.array_equal, (values, first, group, counts), expected))
+    check_stable(codes, size)
+
+
+THREE = np.zeros(3, np.int64)
+NOT_SORTED: list[tuple[str, tuple[Any, ...], str]] = [
+    ("sort_by_bits", (THREE, THREE[:2], 0, 3), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, 3, 2), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, 0, 64), "of one length, and bits from 0 to 63"),
+    ("sort_by_bits", (THREE, THREE, -1, 3), "of one length, and bits from 0 to 63"),
+    ("group_sorted", (THREE, 2, THREE.copy(), THREE[:2], THREE.copy()), "of one length"),
+    ("group_sorted", (np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64)), "row 3 is not among 3"),
+    ("order_codes", (THREE, THREE.copy(), np.zeros(2, np.intp)), "of one length"),
+    ("order_codes", (np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp)), "code 2 of a row is not among 2"),
+]
+
+
+@needs_loops
+@pytest.mark.parametrize(("loop", "arguments", "said"), NOT_SORTED)
+def test_what_loops_cannot_sort_or_count(loop: str, arguments: tuple[Any, ...], said: str) -> None:
+    with pytest.raises((ValueError, IndexError), match=said):
+        getattr(loops, loop)(*arguments)

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime.columns.key_codes import MAX_PACKED, dense, dictionary, encode, key_codes, pack, span
+from framefold.runtime.streams.key_hash import hashes
 
 from ..oracles.duck import asked
 from ..support.columns import normalised, plain, plain_type, require_key
 from ..support.limits import limits
+from ..support.shards import shard_numbers
 
 NAN = math.nan
 COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -54,45 +56,29 @@ def test_as_duckdb_groups_and_orders(kind: str) -> None:
     assert found["n"] == [row[1] for row in rows]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array(np.array([1.5, np.nan, -0.0, 0.0], np.float16)),
-        *(
-            pa.array([Decimal("1.5"), None, Decimal("1.5")], getattr(pa, name)(5, 1))
-            for name in ("decimal32", "decimal64")
-            if hasattr(pa, name)  # from pyarrow 19 on
-        ),
-        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal256(50, 1)),
-        pa.array(["b", None, "b"]).dictionary_encode(),
-        pa.array(["b", None, "b"], pa.string_view()),
-        pa.array(["b", None, "b"], pa.large_string()),
-        pa.array([b"b", None, b"b"], pa.binary_view()),
-        pa.array([b"b", None, b"b"], pa.binary(1)),
-        pa.array([1, None, 1], pa.duration("s")),
-        pa.array([1, None, 1], pa.time32("ms")),
-        pa.array([0, None, 0], pa.date64()),
-    ],
-    ids=lambda column: str(column.type),
-)
-def test_other_types_of_keys(column: pa.Array) -> None:
-    """Each of these has one value that is there once, and one that is there twice."""
-    counts = grouped(column)["n"].to_pylist()
-    assert sorted(counts) == ([1, 1, 2] if pa.types.is_floating(column.type) else [1, 2])
+OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "decimal32": ((5, 1), Decimal(1)), "decimal64": ((5, 1), Decimal(1)), "decimal256": ((50, 1), Decimal(1)),
+    "string_view": ((), "b"), "large_string": ((), "b"), "binary_view": ((), b"b"), "binary": ((1,), b"b"),
+    "duration": (("s",), 1), "time32": (("ms",), 1), "date64": ((), 0),
+}  # fmt: skip
+"""Types by their functions in pyarrow, which has the first two from 19 on, and a value."""
+NO_KEYS = [pa.list_(pa.int8()), pa.struct([("a", pa.list_(pa.int8()))]), pa.map_(pa.int8(), pa.int8())]
 
 
-@pytest.mark.parametrize(
-    "type",
-    [
-        pa.list_(pa.int8()),
-        pa.struct([("a", pa.list_(pa.int8()))]),
-        pa.map_(pa.int8(), pa.int8()),
-        pa.month_day_nano_interval(),
-    ],
-)
-def test_types_that_are_no_keys(type: pa.DataType) -> None:
-    with pytest.raises(ff.ColumnError, match="'k'"):
-        grouped(pa.array([None, None], type))
+def test_other_types_of_keys() -> None:
+    """Each of these has one value that is there once, and one that is there twice; others are refused."""
+    columns = [
+        pa.array([value, None, value], getattr(pa, name)(*arguments))
+        for name, (arguments, value) in OTHERS.items()
+        if hasattr(pa, name)
+    ]
+    for column in (*columns, pa.array(["b", None, "b"]).dictionary_encode()):
+        assert sorted(grouped(column)["n"].to_pylist()) == [1, 2], column.type
+    halves = grouped(pa.array(np.array([1.5, np.nan, -0.0, 0.0], np.float16)))
+    assert sorted(halves["n"].to_pylist()) == [1, 1, 2]
+    for type in (*NO_KEYS, pa.month_day_nano_interval()):
+        with pytest.raises(ff.ColumnError, match="'k'"):
+            grouped(pa.array([None, None], type))
 
 
 def test_normalised_has_one_zero_and_one_nan() -> None:
@@ -141,10 +127,14 @@ def test_codes_beyond_the_room(rows: list[tuple[int, ...]]) -> None:
         assert [packed[i] == packed[j] for j in range(len(rows))] == [rows[i] == rows[j] for j in range(len(rows))]
 
 
-def test_no_columns_are_one_key() -> None:
+def test_codes_by_definition() -> None:
+    """No columns are one key; dense codes have no holes; those in the order of appearance begin at 0."""
     packed, size = pack([], 3)
-    assert packed.tolist() == [0, 0, 0]
-    assert size == 1
+    assert (packed.tolist(), size) == ([0, 0, 0], 1)
+    codes, size = dense(np.array([2**62, -5, 2**62, 7]))
+    assert (codes.tolist(), size) == ([2, 0, 2, 1], 3)
+    codes, count = encode(pa.array(["b", None, "a", "b"]), ordered=False)
+    assert (codes.tolist(), count) == ([0, 1, 2, 0], 3)
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
@@ -154,18 +144,6 @@ def test_span_keeps_order_at_any_distance(values: list[int]) -> None:
     for i, x in enumerate(values):
         for j, y in enumerate(values):
             assert (codes[i] < codes[j]) == (x < y)
-
-
-def test_dense_has_no_holes() -> None:
-    codes, size = dense(np.array([2**62, -5, 2**62, 7]))
-    assert codes.tolist() == [2, 0, 2, 1]
-    assert size == 3
-
-
-def test_codes_in_order_of_appearance() -> None:
-    codes, count = encode(pa.array(["b", None, "a", "b"]), ordered=False)
-    assert codes.tolist() == [0, 1, 2, 0]
-    assert count == 3
 
 
 @pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
@@ -208,3 +186,53 @@ def test_plain_columns() -> None:
     assert plain_type(pa.string_view()) == pa.large_string()
     with pytest.raises(ff.ColumnError):
         require_key("k", pa.list_(pa.int64()))
+
+
+# The hash by which keys are dealt to shards: the same for equal keys, in every process and release
+
+OTHER_NAN = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
+HASHED: dict[str, pa.Array] = {
+    "text": pa.array(["a", "b", "", "ab", "ba", "a", None, "häßlich"]),
+    "large text": pa.array(["a", "", None, "ab"], pa.large_string()), "bytes": pa.array([b"", b"\0", b"\0\0", None]),
+    "integers": pa.array([0, 1, -1, 2**63 - 1, None]), "small integers": pa.array([0, 1, -1, None], pa.int8()),
+    "unsigned": pa.array([0, 1, 2**64 - 1, None], pa.uint64()),
+    "floats": pa.array([0.0, 1.5, -1.5, float("inf"), float("nan"), None]), "booleans": pa.array([True, False, None]),
+    "decimals": pa.array([Decimal("1.50"), Decimal("-1.50"), None]),
+    "dates": pa.array([datetime.date(2024, 1, 1), datetime.date(1969, 1, 1), None]),
+    "times": pa.array([0, 1, None], pa.timestamp("us", tz="UTC")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HASHED)
+def test_different_values_differ_and_equal_ones_do_not(name: str) -> None:
+    column = HASHED[name]
+    found = hashes(column)
+    by_value: dict[Any, set[int]] = {}
+    for value, number in zip(column.to_pylist(), found.tolist(), strict=True):
+        by_value.setdefault(repr(value), set()).add(number)
+    assert all(len(numbers) == 1 for numbers in by_value.values())
+    assert len(set(found.tolist())) == len(by_value)
+    twice = pa.concat_arrays([column, column])
+    assert hashes(twice.slice(3, len(column) - 3)).tolist() == found[3:].tolist()
+    assert hashes(twice.slice(len(column))).tolist() == found.tolist()
+    assert hashes(twice.dictionary_encode()).tolist() == [*found.tolist(), *found.tolist()]
+
+
+def test_what_sql_takes_for_equal() -> None:
+    zero, minus, one, other = hashes(pa.array([0.0, -0.0, float("nan"), OTHER_NAN])).tolist()
+    assert (zero, one) == (minus, other)
+    assert hashes(pa.array([1.5], pa.float32())).tolist() == hashes(pa.array([1.5])).tolist()
+
+
+def test_numbers_do_not_change_from_release_to_release() -> None:
+    """A checkpoint knows keys by their shards."""
+    keys = [pa.array(["a", "b", None, "a"]), pa.array([1, 2, 3, -1])]
+    assert shard_numbers(keys, 4, 1000).tolist() == [797, 618, 725, 250]
+    assert shard_numbers([], 2, 1000).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("column", [pa.array(range(10_000)), pa.array([f"key {i}" for i in range(10_000)])])
+def test_shards_are_about_equal(column: pa.Array) -> None:
+    sizes = np.bincount(shard_numbers([column], 10_000, 7), minlength=7)
+    assert sizes.min() > 10_000 / 7 * 0.9
+    assert sizes.max() < 10_000 / 7 * 1.1

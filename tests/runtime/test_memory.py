@@ -13,7 +13,7 @@ import pytest
 import framefold as ff
 
 from ..support.limits import limits
-from ..support.stages import chunks, merged, partials_of, raise_mmap_threshold
+from ..support.stages import merged, partials_of, raise_mmap_threshold
 from ..support.stages import results_in_chunks as results
 from ..support.states import alike_to_arrow
 
@@ -26,10 +26,8 @@ ROWS = 1 << 19
         (ff.Median("x"), ff.sliding(3600, every=60), 3),
         (ff.Median("x"), ff.tumbling(3600), 4),
         (ff.Median("x"), ff.around(time=(-3600, 0)), 2),
-        (ff.TopN("x", 3), ff.around(time=(-3600, 0)), 2),  # the ranks
         (ff.CountDistinct("i"), ff.around(time=(-3600, 0)), 1),  # nothing that the events do not have
         (ff.Median("x"), ff.last_rows(1000), 3),  # the ranks and the row numbers
-        (ff.TopN("x", 3), ff.last_rows(1000), 3),
         (ff.LastN("x", 3), ff.last_rows(1000), 2),
     ],
     ids=lambda each: str(each),
@@ -49,39 +47,6 @@ def test_values_are_in_memory_a_few_times(operation: Any, window: Any, times: fl
         tracemalloc.stop()
     assert len(found) > ROWS // 3600
     assert (peak - found.nbytes) / values.nbytes < times
-
-
-WINDOWS = {
-    "time": (ff.around(time=(-30, 12)), lambda t, at: (t >= t[at] - 30) & (t <= t[at] + 12)),
-    "later": (ff.around(time=(3, 9), closed="neither"), lambda t, at: (t > t[at] + 3) & (t < t[at] + 9)),
-    "rows": (ff.around(rows=(-4, 2), min_fill="partial"), lambda t, at: slice(max(at - 4, 0), at + 3)),
-    "last": (ff.last_rows(7), lambda t, at: slice(max(at - 6, 0), at + 1)),
-}
-
-
-@pytest.mark.parametrize("name", WINDOWS)
-def test_windows_of_a_key_around_its_rows_are_made_in_chunks(name: str) -> None:
-    window, inside = WINDOWS[name]
-    rng = np.random.default_rng(1)
-    sizes = (900, 5, 300)
-    k, place = np.repeat([0, 1, 2], sizes), np.concatenate([np.arange(size) for size in sizes])
-    events = pa.table({"k": k, "t": rng.integers(-2000, 2000, len(k)), "x": rng.integers(0, 99, len(k))})
-    events = events.sort_by([("k", "ascending"), ("t", "ascending")])
-    plan = ff.events(events, time="t", by="k").window(window)._query({"m": ff.Median("x"), "s": ff.Sum("x")})[1]
-    given = events.append_column(plan.rank, pa.array(place)) if plan.in_rows else events
-    together = merged(partials_of(plan, given, 0))
-    parts = list(chunks(together, 50))
-    assert len(parts) > 15
-    assert max(len(each.partials) for each in parts) < 250
-    found = pa.concat_tables(results(together, 50))
-    expected: list[tuple[Any, ...]] = []
-    for key in range(len(sizes)):
-        ticks, x = (np.asarray(events.column(name))[k == key] for name in ("t", "x"))
-        each = [x[inside(ticks, at)] for at in range(len(x))]
-        expected += [
-            (key, float(np.median(some)), int(some.sum())) if len(some) else (key, None, None) for some in each
-        ]
-    assert list(zip(*(found[column].to_pylist() for column in ("k", "m", "s")), strict=True)) == expected
 
 
 def test_merging_lists_copies_only_those_that_it_combines() -> None:

@@ -1,134 +1,61 @@
-"""Shards of streams: what windows give as a watermark closes them, against the definition, in a few lines of Python."""
+"""Shards of streams: what windows give as a watermark closes them, and what they keep, against the definition."""
 
 from __future__ import annotations
 
 import datetime
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
+from framefold.runtime.streams import pages
 
-from ..support.plans import Plan, bind
-from ..support.shards import FRAMES, Shard, counted, events_in
+from ..support.examples import examples
+from ..support.plans import bind
+from ..support.shards import FRAMES, Bytes, Shard, Stream, counted, why_no_revisions
 from ..support.stages import partials_of as accumulate
+from .micro_batches import Batch, Event, cumulating, defined, micro_batches, plan_of, rows, sliding, table, tables
 
-SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
-DAY = 86_400_000_000
-Event = tuple[int, str, int]
-Batch = tuple[int, list[Event]]
-"""A watermark, and the events that come when it is in force."""
+KINDS = st.builds(sliding, st.integers(1, 30), st.integers(1, 20), st.just(0), st.sampled_from(["left", "right"]))
+KINDS |= st.tuples(st.integers(1, 5), st.integers(1, 9)).map(lambda of: cumulating(of[0] * of[1], of[1]))
 
 
-class Dict:
-    """A store in memory."""
-
-    def __init__(self) -> None:
-        self.tables: dict[int, pa.Table] = {}
-        self.pages = self.tables.keys
-        self.get = self.tables.get
-        self.put = self.tables.__setitem__
-
-    def remove(self, page: int) -> None:
-        self.tables.pop(page, None)
-
-
-def plan_of(windows: Any, **outputs: Any) -> Plan:
-    outputs = outputs or {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Max("x")}
-    made = {"until": None, "longest": None, "ties": (), "null_time": "error"}
-    return bind(SCHEMA, time="t", by=("k",), window=(windows,), outputs=outputs, **made)
-
-
-def microseconds(*ticks: int) -> datetime.timedelta:
-    return datetime.timedelta(microseconds=ticks[0])
-
-
-def rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    ends = [pc.struct_field(table["window"], end).cast("int64").to_pylist() for end in ("start", "end")]
-    yield from zip(table["k"].to_pylist(), *ends, *(table[name].to_pylist() for name in "nsm"), strict=True)
-
-
-def streamed(windows: Any, batches: list[Batch]) -> tuple[list[tuple[Any, ...]], int, Shard]:
-    """The results of a shard, how many events it dropped, and the shard."""
-    plan = counted(plan_of(windows))
-    shard, found, dropped = Shard(plan, Dict()), [], 0
-    for number, (watermark, events) in enumerate(batches):
-        for table in shard.advance(watermark):
-            found += rows(table)
-        columns = list(zip(*events, strict=True)) or [[], [], []]
-        table = pa.table([pa.array(columns[0], pa.int64()).cast(SCHEMA.field("t").type), *columns[1:]], schema=SCHEMA)
-        dropped += events_in(shard.add(accumulate(plan, table, number)))
-    return found, dropped, shard
-
-
-def grid(size: int, every: int, last: int) -> Callable[[int], list[tuple[int, int]]]:
-    """The windows that a time is in, of a grid; ``last`` is 1 where the right end belongs to a window."""
-
-    def of(time: int) -> list[tuple[int, int]]:
-        starts = [number * every for number in range((time - size) // every - 1, time // every + 2)]
-        return [(start, start + size) for start in starts if start <= time - last < start + size]
-
-    return of
-
-
-def cumulated(size: int, every: int) -> Callable[[int], list[tuple[int, int]]]:
-    def of(time: int) -> list[tuple[int, int]]:
-        start = time // size * size
-        return [(start, end) for end in range(start + every, start + size + 1, every) if time < end]
-
-    return of
-
-
-def defined(of: Callable[[int], list[tuple[int, int]]], batches: list[Batch], last: int) -> tuple[list[Any], int]:
-    """What closed windows have in them: the events that came before they were closed; and how many came too late."""
-    held, late = defaultdict(list), 0
-    closed = max(watermark for watermark, _ in batches)
+@examples(1200, quick=40)
+@given(micro_batches(), KINDS, st.just(0) | st.integers(1, 60), st.integers(1, 2))
+def test_late_events(batches: list[Batch], kind: Any, lateness: int, shards: int) -> None:
+    """The last result of each window has in it what came while it took events, and each result has more than before."""
+    plan = plan_of(kind.spec)
+    assert why_no_revisions(plan) is None
+    stream, results = Stream(plan, shards, lateness=lateness), dict[Any, Any]()
     for watermark, events in batches:
-        for time, key, x in events:
-            open_windows = [window for window in of(time) if window[1] + last > watermark]
-            late += bool(of(time)) and not open_windows
-            for window in open_windows:
-                held[key, *window].append(x)
-    return sorted((*at, len(xs), sum(xs), max(xs)) for at, xs in held.items() if at[2] + last <= closed), late
+        for *window, n, s, m, d in rows(tables(stream, [(watermark, events)])):
+            assert n > results.get(tuple(window), (0,))[0], "nothing has changed"
+            assert window[2] + kind.last <= watermark
+            results[tuple(window)] = n, s, m, d
+    assert (results, stream.late) == defined([kind], batches, batches[-1][0], lateness)
 
 
-@st.composite
-def streams(draw: st.DrawFn) -> list[Batch]:
-    """Batches of events: most of them after the watermark, some long before, then nothing but a watermark."""
-    batches, watermark = [], draw(st.integers(-50, 50))
-    for _ in range(draw(st.integers(1, 6))):
-        times = st.integers(watermark - 60, watermark + 80)
-        batches.append(
-            (watermark, draw(st.lists(st.tuples(times, st.sampled_from("ab"), st.integers(-9, 9)), max_size=9)))
-        )
-        watermark += draw(st.integers(0, 60))
-    return [*batches, (watermark, [])]
-
-
-@given(streams(), st.integers(1, 30), st.integers(1, 20), st.sampled_from(["left", "right"]))
-def test_sliding(batches: list[Batch], size: int, every: int, closed: str) -> None:
-    windows = ff.sliding(microseconds(size), every=microseconds(every), closed=closed, gaps="allow")
-    found, dropped, _ = streamed(windows, batches)
-    expected, late = defined(grid(size, every, last := int(closed == "right")), batches, last)
-    assert (sorted(found), dropped) == (expected, late)
-
-
-@given(streams(), st.integers(1, 5), st.integers(1, 9))
-def test_cumulating(batches: list[Batch], steps: int, every: int) -> None:
-    found, dropped, _ = streamed(ff.cumulating(microseconds(steps * every), every=microseconds(every)), batches)
-    expected, late = defined(cumulated(steps * every, every), batches, 0)
-    assert (sorted(found), dropped) == (expected, late)
+@given(micro_batches(), st.integers(0, 60), st.integers(0, 60))
+def test_a_changed_lateness_gives_no_window_that_lacks_events(batches: list[Batch], before: int, after: int) -> None:
+    """Windows that took no more events under one lateness take none under another, longer one."""
+    stream, most = Stream(plan_of(ff.sliding(20, every=5)), lateness=before), Counter[Any]()
+    for number, batch in enumerate(batches):
+        if number == len(batches) // 2:
+            stream.late_ones["lateness"] = after
+        for *window, n, _, _, _ in rows(tables(stream, [batch])):
+            assert n > most[tuple(window)]
+            most[tuple(window)] = n
 
 
 def sessions(gap: int, batches: list[Batch]) -> tuple[list[Any], int]:
     """Sessions: an event is dropped where, with those that are held, it ends one that has closed."""
     held: dict[str, list[Event]] = defaultdict(list)
-    found, late = [], 0
+    closed, late = [], 0
 
     def parts(events: list[Event]) -> list[list[Event]]:
         made: list[list[Event]] = []
@@ -140,65 +67,128 @@ def sessions(gap: int, batches: list[Batch]) -> tuple[list[Any], int]:
         return made
 
     for watermark, events in batches:
-        for key, kept in held.items():
-            done = [part for part in parts(kept) if part[-1][0] + gap <= watermark]
-            for part in done:
+        for key, own in held.items():
+            for part in [part for part in parts(own) if part[-1][0] + gap <= watermark]:
                 xs = [x for _, _, x in part]
-                found.append((key, part[0][0], part[-1][0] + gap, len(xs), sum(xs), max(xs)))
+                closed.append((key, part[0][0], part[-1][0] + gap, len(xs), sum(xs), max(xs), len(set(xs))))
                 held[key] = [event for event in held[key] if event not in part]
         for event in events:
             held[event[1]].append(event)
-        for key, kept in held.items():
-            gone = [event for part in parts(kept) if part[-1][0] + gap <= watermark for event in part]
+        for key, own in held.items():
+            gone = [event for part in parts(own) if part[-1][0] + gap <= watermark for event in part]
             late += len(gone)
-            held[key] = list((Counter(kept) - Counter(gone)).elements())
-    return sorted(found), late
+            held[key] = list((Counter(own) - Counter(gone)).elements())
+    return sorted(closed), late
 
 
-@given(streams(), st.integers(1, 40))
+@examples(300, quick=20)
+@given(micro_batches(), st.integers(1, 40))
 def test_sessions(batches: list[Batch], gap: int) -> None:
-    found, dropped, _ = streamed(ff.session(microseconds(gap)), batches)
-    assert (sorted(found), dropped) == sessions(gap, batches)
+    stream = Stream(plan_of(ff.session(gap)))
+    assert (sorted(rows(tables(stream, batches))), stream.late) == sessions(gap, batches)
 
 
-def test_days_of_a_zone() -> None:
-    """The day on which clocks go back has 25 hours: its window closes an hour later."""
-    windows = ff.tumbling("1 day", timezone="Europe/Berlin")
-    begin = int(datetime.datetime(2024, 10, 26, 22, tzinfo=datetime.UTC).timestamp()) * 1_000_000
-    hour = DAY // 24
-    event = (begin + 5, "a", 1)
-    assert streamed(windows, [(begin, [event]), (begin + DAY, [])])[0] == []
-    assert streamed(windows, [(begin, [event]), (begin + DAY + hour, [])])[0] == [
-        ("a", begin, begin + DAY + hour, 1, 1, 1)
-    ]
+@pytest.mark.parametrize(
+    ("windows", "reason"),
+    [
+        (ff.session(60), "a late event can change which windows there are"),
+        (ff.last_rows(3), "a late event can change which windows there are"),
+        (ff.sliding(120, every=60, min_fill="full"), "depends on the order of events"),
+        (ff.tumbling(120, empty="emit"), "windows without an event"),
+    ],
+)
+def test_which_windows_cannot_be_given_again(windows: Any, reason: str) -> None:
+    assert reason in str(why_no_revisions(plan_of(windows)))
 
 
-def test_months() -> None:
-    begin = int(datetime.datetime(2024, 2, 1, tzinfo=datetime.UTC).timestamp()) * 1_000_000
-    found, dropped, _ = streamed(
-        ff.sliding("2 months", every="1 month"), [(begin, [(begin, "a", 1)]), (begin + 29 * DAY, [(begin, "a", 5)])]
-    )
-    assert (found, dropped) == ([("a", begin - 31 * DAY, begin + 29 * DAY, 1, 1, 1)], 0)
+@pytest.mark.parametrize(
+    ("windows", "start", "end"),
+    [
+        (ff.tumbling("1 day", timezone="Europe/Berlin"), "2024-10-26T22:00Z", "2024-10-27T23:00Z"),  # clocks go back
+        (ff.sliding("2 months", every="1 month"), "2024-01-01T00:00Z", "2024-03-01T00:00Z"),
+    ],
+)
+def test_days_of_a_zone_and_months(windows: Any, start: str, end: str) -> None:
+    """They close when the calendar says so."""
+    moments = [datetime.datetime.fromisoformat(each) for each in (start, end)]
+    begin, close = (int(moment.timestamp()) * 1_000_000 for moment in moments)
+    schema = pa.schema([("t", pa.timestamp("us", "UTC")), ("k", pa.string())])
+    stream = Stream(bind(schema, time="t", by=("k",), window=(windows,), outputs={"n": ff.Count()}, null_time="error"))
+    event = pa.table([pa.array([close - 50_000_000_000]).cast(schema.field("t").type), ["a"]], schema=schema)
+    assert not [*stream.batch(begin, [event]), *stream.batch(close - 1)]
+    (found,) = [row for each in stream.batch(close) for row in each.to_pylist()]
+    assert found == {"k": "a", "window": dict(zip(("start", "end"), moments, strict=True)), "n": 1}
 
 
 def test_nothing_is_kept_that_no_window_needs() -> None:
-    windows = ff.sliding(microseconds(60), every=microseconds(1))
-    batches = [(at - 10, [(at, "a", 1), (at - 7, "b", 1)]) for at in range(0, 5000, 25)]
-    found, dropped, shard = streamed(windows, batches)
-    assert dropped == 0
-    assert len(list(shard.store.pages())) <= (60 + 35) // FRAMES + 2
-    for _ in shard.advance(6000):
-        pass
-    assert not list(shard.store.pages())
-    assert shard.due is None
-    assert len(found) > 1000
+    stream = Stream(plan_of(ff.sliding(60, every=1)))
+    closed = [*rows(tables(stream, [(at - 10, [(at, "a", 1), (at - 7, "b", 1)]) for at in range(0, 2500, 25)]))]
+    assert stream.late == 0
+    assert len(stream.stored[0].partials.pages()) <= (60 + 35) // FRAMES + 2
+    closed += rows(tables(stream, [(6000, [])]))
+    assert not stream.stored[0].partials.pages()
+    assert stream.stored[0].opened(stream).due is None
+    assert len(closed) > 1000
 
 
 def test_events_of_one_time_are_in_the_order_of_their_batches() -> None:
     """Ranks of batches begin anew with each micro-batch: what came before is first all the same."""
-    plan = counted(plan_of(ff.tumbling(microseconds(10)), n=ff.CollectList("x")))
-    shard = Shard(plan, Dict())
+    plan = counted(plan_of(ff.tumbling(10), {"n": ff.CollectList("x")}))
+    shard = Shard(plan, Bytes())
     for rank, x in ((9, 1), (0, 2), (3, 3)):
-        table = pa.table([pa.array([5], pa.int64()).cast(SCHEMA.field("t").type), ["a"], [x]], schema=SCHEMA)
-        shard.add(accumulate(plan, table, rank))
-    assert [row["n"] for table in shard.advance(10) for row in table.to_pylist()] == [[1, 2, 3]]
+        shard.add(accumulate(plan, table([(5, "a", x)]), rank))
+    assert [row["n"] for each in shard.advance(10) for row in each.to_pylist()] == [[1, 2, 3]]
+
+
+ITEM_BYTES, PARTIAL_BYTES = 16, 80
+"""A value and its count; and at most what a key and frame take beside their values."""
+
+
+@pytest.mark.parametrize("operation", [ff.Median("x"), ff.CountDistinct("x"), ff.Mode("x")], ids=str)
+def test_a_shard_keeps_each_value_of_a_frame_once(operation: Any) -> None:
+    """Each distinct one of a frame, with its count, and no more."""
+    for distinct in (10, 100_000):
+        rng, stream = np.random.default_rng(5), Stream(plan_of(ff.sliding(3600, every=60), {"m": operation}))
+        ticks, keys, values = (rng.integers(0, most, 5000) for most in (3_600, 3, distinct))
+        events = list(zip(ticks.tolist(), map(str, keys.tolist()), values.tolist(), strict=True))
+        assert not [*tables(stream, [(0, events[at::4]) for at in range(4)])]
+        items, partials = (len(set(zip(*of, strict=True))) for of in ([ticks // 60, keys, values], [ticks // 60, keys]))
+        store = stream.stored[0].partials
+        kept = sum(each.nbytes for each in map(store.get, store.pages()) if each is not None)
+        assert 0 < kept <= ITEM_BYTES * items + PARTIAL_BYTES * partials
+
+
+# Pages: how the partials of a shard are dealt to them
+
+NUMBERS = st.lists(st.integers(-40, 40) | st.integers(-(1 << 50), 1 << 50))
+
+
+@given(NUMBERS)
+def test_distinct_numbers(numbers: list[int]) -> None:
+    found, place, counts = pages.distinct(np.array(numbers, np.int64))
+    assert found.tolist() == sorted(set(numbers))
+    assert [found[at] for at in place] == numbers
+    assert counts.tolist() == [numbers.count(each) for each in found]
+
+
+@given(NUMBERS, st.sets(st.integers(-40, 40)))
+def test_a_number_is_in_the_last_block_that_begins_before_it(numbers: list[int], known: set[int]) -> None:
+    found = pages.owners(np.array(numbers, np.int64), known)
+    assert found.tolist() == [
+        max([each for each in known if each <= number], default=pages.NOWHERE) for number in numbers
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3)), max_size=30))
+def test_blocks_are_cut_where_they_are_full_or_another_one_begins(rows: list[tuple[int, int]]) -> None:
+    rows = sorted(rows, key=lambda row: row[1])
+    counts, owned = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    found = pages.cut(np.arange(len(rows)), counts, owned)
+    for block in set(found.tolist()):
+        mine = np.flatnonzero(found == block)
+        assert block == mine[0]
+        assert len(set(owned[mine].tolist())) == 1
+        assert counts[mine].sum() <= pages.PAGE_PARTIALS
+        after = mine[-1] + 1
+        full = after < len(rows) and counts[mine].sum() + counts[after] > pages.PAGE_PARTIALS
+        assert after == len(rows) or full or owned[after] != owned[block]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -16,207 +15,126 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..support.examples import examples
-from ..support.plans import Plan, bind
-from ..support.shards import HeldEvents, Shard, counted, events_in, holds, why_not
-from ..support.stages import partials_of as accumulate
+from ..support.shards import Stream, why_not
+from .micro_batches import OUTPUTS, Batch, micro_batches, plan_of, table, tables
 
-TIME = pa.timestamp("us", tz="UTC")
-SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])
-Batch = tuple[int, list[tuple[int, int, str, int]]]
 LATEST = 10_000
+ANCHORS = pa.table(
+    {"from": [-20, 5, 12, 40, 41, 90], "to": [10, 10, 72, 40, 42, 115], "key": ["a", "b", "a", "b", "c", "b"]}
+)
 
 
-def us(*ticks: int) -> Any:
-    found = [datetime.timedelta(microseconds=tick) for tick in ticks]
-    return found if len(found) > 1 else found[0]
+def given_windows(**more: Any) -> Any:
+    return ff.windows_from(ANCHORS, start="from", end="to", **more)
 
 
-def at(tick: int) -> datetime.datetime:
-    return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + us(tick)
-
-
-def given_windows(keys: bool) -> Any:
-    starts = [-20, 5, 12, 40, 41, 90]
-    table = pa.table({
-        "from": pa.array(starts).cast(TIME),
-        "to": pa.array([start + size for start, size in zip(starts, [30, 5, 60, 0, 1, 25], strict=True)]).cast(TIME),
-        "key": ["a", "b", "a", "b", "c", "b"],
-    })  # fmt: skip
-    more = {"by": "key", "empty": "skip"} if keys else {"closed": "both"}
-    return ff.windows_from(table, start="from", end="to", **more)
-
-
-EVENTS = {
-    "sliding": ff.sliding(us(9), every=us(4)),
-    "sliding, on change": ff.sliding(us(9), every=us(2), emit="on_change"),
-    "sliding, full": ff.sliding(us(12), every=us(5), min_fill="full"),
-    "cumulating, on change": ff.cumulating(us(12), every=us(3), emit="on_change"),
-    "sessions that end": ff.session(us(7), longest=us(20)),
-    "sessions that touch": ff.session(us(7), merge_touching=True),
-    "last rows": ff.last_rows(3),
-    "last rows, every second": ff.last_rows(5, every=2),
+COUNT, TIME = ff.by_count, ff.by_time
+POINTS: dict[str, Any] = {
+    "sliding": ff.sliding(9, every=4), "sliding, on change": ff.sliding(9, every=2, emit="on_change"),
+    "sliding, full": ff.sliding(12, every=5, min_fill="full"),
+    "cumulating, on change": ff.cumulating(12, every=3, emit="on_change"),
+    "sessions that end": ff.session(7, longest=20), "sessions that touch": ff.session(7, merge_touching=True),
+    "last rows": ff.last_rows(3), "last rows, every second": ff.last_rows(5, every=2),
     "last rows, full": ff.last_rows(4, every=3, min_fill="full"),
     "last rows, gaps": ff.last_rows(2, every=5, gaps="allow"),
-    "last times": ff.last_rows(3, ties="distinct_time", every=2),
-    "last whole times": ff.last_rows(3, ties="strict"),
-    "last rows, some": ff.last_rows(3, min_samples=2),
-    "sliding, some": ff.sliding(us(9), every=us(4), min_samples=3),
-    "rows around": ff.around(rows=(-2, 1)),
-    "rows before": ff.around(rows=(-4, -2)),
-    "rows after": ff.around(rows=(1, 3)),
-    "time around": ff.around(time=us(-6, 4)),
-    "time before": ff.around(time=us(-9, -3), closed="left"),
-    "landmark": ff.landmark(),
-    "landmark since and until": ff.landmark(since=at(10), until=at(60), closed="both"),
-    "landmark with a step": ff.landmark(every=us(7)),
-    "landmark with a step, between": ff.landmark(since=at(3), until=at(50), every=us(7), closed="right"),
-    "landmark with a step, on change": ff.landmark(until=at(50), every=us(3), emit="on_change"),
-    "given windows": given_windows(keys=False),
-    "given windows by key": given_windows(keys=True),
-    "count, count": ff.policy(ff.by_count(4), ff.by_count(3)),
-    "count, count, full": ff.policy(ff.by_count(4), ff.by_count(1), min_fill="full"),
-    "count, time": ff.policy(ff.by_count(4), ff.by_time(us(6))),
-    "count, delta": ff.policy(ff.by_count(3), ff.by_delta("x", 3)),
-    "time, count": ff.policy(ff.by_time(us(9)), ff.by_count(2)),
-    "time, time": ff.policy(ff.by_time(us(9)), ff.by_time(us(5)), empty="emit"),
-    "time, time, until": ff.policy(ff.by_time(us(9)), ff.by_time(us(5)), until=at(200), empty="emit"),
-    "time, delta": ff.policy(ff.by_time(us(15)), ff.by_delta("x", 3)),
-    "delta, count": ff.policy(ff.by_delta("x", 4), ff.by_count(2)),
-    "delta, time": ff.policy(ff.by_delta("t", us(9)), ff.by_time(us(5))),
+    "last times": ff.last_rows(3, ties="distinct_time", every=2), "last whole times": ff.last_rows(3, ties="strict"),
+    "last rows, some": ff.last_rows(3, min_samples=2), "sliding, some": ff.sliding(9, every=4, min_samples=3),
+    "rows around": ff.around(rows=(-2, 1)), "rows before": ff.around(rows=(-4, -2)),
+    "rows after": ff.around(rows=(1, 3)), "time around": ff.around(time=(-6, 4)),
+    "time before": ff.around(time=(-9, -3), closed="left"), "landmark": ff.landmark(),
+    "landmark since and until": ff.landmark(since=10, until=60, closed="both"),
+    "landmark with a step": ff.landmark(every=7),
+    "landmark with a step, between": ff.landmark(since=3, until=50, every=7, closed="right"),
+    "landmark with a step, on change": ff.landmark(until=50, every=3, emit="on_change"),
+    "given windows": given_windows(closed="both"), "given windows by key": given_windows(by="key", empty="skip"),
+    "count, count": ff.policy(COUNT(4), COUNT(3)),
+    "count, count, full": ff.policy(COUNT(4), COUNT(1), min_fill="full"), "count, time": ff.policy(COUNT(4), TIME(6)),
+    "count, delta": ff.policy(COUNT(3), ff.by_delta("x", 3)), "time, count": ff.policy(TIME(9), COUNT(2)),
+    "time, time": ff.policy(TIME(9), TIME(5), empty="emit"),
+    "time, time, until": ff.policy(TIME(9), TIME(5), until=200, empty="emit"),
+    "time, delta": ff.policy(TIME(15), ff.by_delta("x", 3)), "delta, count": ff.policy(ff.by_delta("x", 4), COUNT(2)),
+    "delta, time": ff.policy(ff.by_delta("t", 9), TIME(5)),
     "delta, delta": ff.policy(ff.by_delta("x", 4), ff.by_delta("x", 2)),
-    "several": (ff.sliding(us(9), every=us(4)), ff.cumulating(us(12), every=us(3)), ff.tumbling(us(5), closed="right")),
-    "several with sessions": (ff.sliding(us(9), every=us(4)), ff.session(us(6))),
-    "several with rows": (ff.last_rows(3), ff.sliding(us(9), every=us(4)), ff.around(time=us(-5, 2))),
-}
-INTERVALS = {
-    "sliding": ff.sliding(us(9), every=us(4)),
-    "tumbling": ff.tumbling(us(6), closed="right"),
+    "several": (ff.sliding(9, every=4), ff.cumulating(12, every=3), ff.tumbling(5, closed="right")),
+    "several with sessions": (ff.sliding(9, every=4), ff.session(6)),
+    "several with rows": (ff.last_rows(3), ff.sliding(9, every=4), ff.around(time=(-5, 2))),
+}  # fmt: skip
+LIVES: dict[str, Any] = {
+    "sliding": ff.sliding(9, every=4),
+    "tumbling": ff.tumbling(6, closed="right"),
     "snapshots": ff.snapshot(),
-    "several": (ff.sliding(us(9), every=us(4)), ff.tumbling(us(15))),
+    "several": (ff.sliding(9, every=4), ff.tumbling(15)),
 }
-OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Max("x")}
 ORDERED: dict[str, Any] = {"xs": ff.CollectList("x"), "first": ff.First("x"), "v": ff.Variance("x")}
 
 
-class Dict:
-    """A store in memory."""
-
-    def __init__(self) -> None:
-        self.tables: dict[int, pa.Table] = {}
-        self.get = self.tables.get
-        self.put = self.tables.__setitem__
-
-    def pages(self) -> list[int]:
-        return list(self.tables)
-
-    def remove(self, page: int) -> None:
-        self.tables.pop(page, None)
+def of_tables(results: Iterator[pa.Table]) -> Counter[str]:
+    """Each row with how often it is given."""
+    return Counter(repr(sorted(row.items())) for each in results for row in each.to_pylist())
 
 
-def plan_of(windows: Any, outputs: dict[str, Any], until: str | None = None, ties: tuple[str, ...] = ()) -> Plan:
-    several = windows if isinstance(windows, tuple) else (windows,)
-    made = {"until": until, "longest": None, "ties": ties, "null_time": "error"}
-    return bind(SCHEMA, time="t", by=("k",), window=several, outputs=outputs, **made)
+def of_batch(windows: Any, outputs: dict[str, Any], batches: list[Batch], **of: Any) -> Counter[str]:
+    several, events = (
+        windows if isinstance(windows, tuple) else (windows,),
+        [row for _, rows in batches for row in rows],
+    )
+    query = ff.events(table(events), time="t", by="k", **of).window(*several)
+    return of_tables(iter([query.aggregate(**outputs)]))
 
 
-def table(events: list[tuple[int, int, str, int]]) -> pa.Table:
-    columns = [list(column) for column in zip(*events, strict=True)] or [[], [], [], []]
-    times = [pa.array(ticks, pa.int64()).cast(TIME) for ticks in columns[:2]]
-    return pa.table([*times, *columns[2:]], schema=SCHEMA)
-
-
-def shard_of(plan: Plan, width: int = 10, forget: int | None = None) -> Shard:
-    plan = counted(plan)
-    return Shard(plan, Dict(), HeldEvents(plan, Dict(), width) if holds(plan) else None, forget)
-
-
-def fed(shard: Shard, batches: list[Batch]) -> tuple[Counter[str], int]:
-    """What a shard gives, each row with how often it is given, and how many events it dropped."""
-    rows, dropped = Counter[str](), 0
-    for number, (watermark, events) in enumerate(batches):
-        rows += of_tables(shard.advance(watermark))
-        assert shard.due is None or shard.due > watermark
-        if shard.held is None:
-            dropped += events_in(shard.add(accumulate(shard.plan, table(events), number)))
-        else:
-            dropped += shard.hold(table(events))
-    return rows, dropped
-
-
-def streamed(plan: Plan, batches: list[Batch], width: int = 10, forget: int | None = None) -> tuple[Counter[str], int]:
-    return fed(shard_of(plan, width, forget), [*batches, (LATEST, [])])
-
-
-def of_tables(tables: Iterator[pa.Table]) -> Counter[str]:
-    return Counter(repr(sorted(row.items())) for each in tables for row in each.to_pylist())
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> list[Batch]:
-    """Batches of events that are not late, in any order."""
-    batches, watermark = [], draw(st.integers(-20, 20))
-    for _ in range(draw(st.integers(1, 7))):
-        times = st.integers(watermark, watermark + draw(st.sampled_from([5, 20, 60])))
-        events = st.tuples(times, st.integers(1, 40), st.sampled_from("aab"), st.integers(-9, 9))
-        some = draw(st.lists(events, max_size=8))
-        batches.append((watermark, [(time, time + life, key, x) for time, life, key, x in some]))
-        watermark += draw(st.integers(0, 40))
-    return batches
-
-
-def all_of(batches: list[Batch]) -> pa.Table:
-    return table([event for _, events in batches for event in events])
-
-
-def batch(windows: Any, outputs: dict[str, Any], events: pa.Table, **of: Any) -> Counter[str]:
-    several = windows if isinstance(windows, tuple) else (windows,)
-    return of_tables(iter([ff.events(events, time="t", by="k", **of).window(*several).aggregate(**outputs)]))
-
-
-@pytest.mark.parametrize("kind", EVENTS)
-@examples(60)
-@given(batches=streams(), width=st.sampled_from([1, 7, 1000]))
-def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: int) -> None:
-    windows = EVENTS[kind]
-    plan = plan_of(windows, OUTPUTS)
+@pytest.mark.parametrize("kind", POINTS)
+@examples(180, quick=8)
+@given(
+    batches=micro_batches(back=0, most=4),
+    width=st.sampled_from([1, 7, 1000]),
+    ties=st.sampled_from([None, None, (), ("x",)]),
+    early=st.integers(0, 4),
+)
+def test_every_window_of_the_batch_once(
+    kind: str, batches: list[Batch], width: int, ties: tuple[str, ...] | None, early: int
+) -> None:
+    """And before they close, early results of what has come by then."""
+    windows, outputs, ties = POINTS[kind], OUTPUTS if ties is None else ORDERED, ties or ()
+    plan = plan_of(windows, outputs, ties=ties)
     assert why_not(plan) is None
-    found, dropped = streamed(plan, batches, width)
-    assert dropped == 0
-    assert found == batch(windows, OUTPUTS, all_of(batches))
+    stream, closed = Stream(plan, width=width), Counter[str]()
+    for number, batch in enumerate([*batches, (LATEST, [])]):
+        closed += of_tables(tables(stream, [batch]))
+        if number == early:
+            by_now = closed + of_tables(stream.stored[0].opened(stream).early())
+            assert by_now == of_batch(windows, outputs, batches[: number + 1], ties=list(ties))
+    assert stream.late == 0
+    assert closed == of_batch(windows, outputs, batches, ties=list(ties))
 
 
-@pytest.mark.parametrize("kind", EVENTS)
+@pytest.mark.parametrize("kind", LIVES)
 @examples(60)
-@given(batches=streams(), ties=st.sampled_from([(), ("x",)]))
-def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ties: tuple[str, ...]) -> None:
-    windows = EVENTS[kind]
-    found, _ = streamed(plan_of(windows, ORDERED, ties=ties), batches)
-    assert found == batch(windows, ORDERED, all_of(batches), ties=list(ties))
-
-
-@pytest.mark.parametrize("kind", INTERVALS)
-@examples(60)
-@given(batches=streams())
+@given(batches=micro_batches(back=0))
 def test_interval_events(kind: str, batches: list[Batch]) -> None:
-    windows, outputs = INTERVALS[kind], dict(OUTPUTS)
+    windows, outputs = LIVES[kind], dict(OUTPUTS)
     if not isinstance(windows, tuple):
         outputs["w"] = ff.TimeWeightedAverage("x")
-    found, dropped = streamed(plan_of(windows, outputs, until="u"), batches)
-    assert dropped == 0
-    assert found == batch(windows, outputs, all_of(batches), until="u")
+    stream = Stream(plan_of(windows, outputs, until="u"))
+    assert of_tables(tables(stream, [*batches, (LATEST, [])])) == of_batch(windows, outputs, batches, until="u")
+    assert stream.late == 0
 
 
-@pytest.mark.parametrize("kind", EVENTS)
+def size(stream: Stream) -> int:
+    """The rows that a stream keeps."""
+    stores = [store for stored in stream.stored for store in (stored.partials, stored.events)]
+    return sum(len(store.get(page) or ()) for store in stores for page in store.pages())
+
+
+@pytest.mark.parametrize("kind", POINTS)
 def test_state_does_not_grow(kind: str) -> None:
-    """Sixty micro-batches leave no more behind than thirty do."""
-    shard, sizes = shard_of(plan_of(EVENTS[kind], OUTPUTS), width=10), {}
-    for number in range(60):
+    """Thirty micro-batches leave no more behind than fifteen do."""
+    stream, sizes = Stream(plan_of(POINTS[kind])), []
+    for number in range(30):
         x = number if kind.startswith("delta") else (number % 7) ** 2  # nothing evicts the greatest value
-        events = [(20 * number + place, 0, "ab"[place % 2], x + place % 5) for place in range(0, 10, 3)]
-        fed(shard, [(20 * number - 10, events)])
-        held = [] if shard.held is None else shard.held.store.tables.values()
-        sizes[number] = sum(map(len, [*shard.store.tables.values(), *held]))
-    assert max(list(sizes.values())[30:]) <= max(list(sizes.values())[:30]) + 1
+        events = [(20 * number + place, "ab"[place % 2], x + place % 5) for place in range(0, 10, 3)]
+        list(tables(stream, [(20 * number - 10, events)]))
+        sizes.append(size(stream))
+    assert max(sizes[15:]) <= max(sizes[:15]) + 1
 
 
 @examples(60)
@@ -229,92 +147,68 @@ def test_state_does_not_grow(kind: str) -> None:
 )
 def test_sessions_that_are_ended_and_go_on(times: list[int], gap: int, longest: int, touching: bool, step: int) -> None:
     """Each one once, and of those that are over one partial is kept at the most, however long events go on."""
-    windows = ff.session(us(gap), longest=us(longest), merge_touching=touching)
-    shard, rows = shard_of(plan_of(windows, OUTPUTS), width=10), Counter[str]()
-    come = [(time, 0, "ab"[number % 3 // 2], number) for number, time in enumerate(times)]
+    windows = ff.session(gap, longest=longest, merge_touching=touching)
+    stream = Stream(plan_of(windows))
+    come = [(time, "ab"[number % 3 // 2], number) for number, time in enumerate(times)]
+    closed, store = Counter[str](), stream.stored[0].partials
     for watermark in range(0, 401, step):
-        found, dropped = fed(shard, [(watermark, [each for each in come if watermark <= each[0] < watermark + step])])
-        rows += found
-        assert not dropped
-        firsts = [tick for each in shard.store.tables.values() for tick in each["#first.tick"].to_pylist()]
+        closed += of_tables(tables(stream, [(watermark, [e for e in come if watermark <= e[0] < watermark + step])]))
+        firsts = [tick for page in store.pages() for tick in store.get(page)["#first.tick"].to_pylist()]  # type: ignore[index]
         # Two keys: of each the last of what is over, and the frames of a session that is open.
         assert len(firsts) <= 2 * (1 + 2 * longest // gap + 3)
-    assert rows + fed(shard, [(LATEST, [])])[0] == batch(windows, OUTPUTS, all_of([(0, come)]))
+    closed += of_tables(tables(stream, [(LATEST, [])]))
+    assert stream.late == 0
+    assert closed == of_batch(windows, OUTPUTS, [(0, come)])
 
 
-def test_sessions_that_never_end_leave_little() -> None:
-    shard = shard_of(plan_of(ff.session(us(7), longest=us(20)), OUTPUTS), width=10)
-    for number in range(200):
-        fed(shard, [(20 * number - 10, [(20 * number + place, 0, "a", 1) for place in range(0, 20, 3)])])
-        assert sum(map(len, shard.store.tables.values())) <= 12
+def test_state_of_ended_sessions_does_not_grow() -> None:
+    stream = Stream(plan_of(ff.session(7, longest=20)))
+    for number in range(100):
+        events = [(20 * number + place, "a", 1) for place in range(0, 20, 3)]
+        list(tables(stream, [(20 * number - 10, events)]))
+        assert size(stream) <= 14, "the partials and events of two micro-batches"
 
 
 def test_keys_are_forgotten() -> None:
-    for windows in (ff.last_rows(3), ff.sliding(us(12), every=us(5), min_fill="full"), ff.landmark()):
-        shard = shard_of(plan_of(windows, OUTPUTS), forget=50)
-        fed(shard, [(0, [(1, 0, "a", 1), (30, 0, "b", 1)]), (40, []), (70, [(75, 0, "b", 2)]), (81, [])])
-        keys = [key for each in shard.store.tables.values() for key in each["k"].to_pylist()]
-        assert set(keys) == {"b"}, windows
-        fed(shard, [(200, [])])
-        assert not shard.store.tables
-        assert shard.due is None
+    for windows in (ff.last_rows(3), ff.sliding(12, every=5, min_fill="full"), ff.landmark()):
+        stream = Stream(plan_of(windows), forget=50)
+        list(tables(stream, [(0, [(1, "a", 1), (30, "b", 1)]), (40, []), (70, [(75, "b", 2)]), (81, [])]))
+        stored = stream.stored[0].opened(stream).stored().table
+        assert set(stored["k"].to_pylist()) == {"b"}, windows
+        list(tables(stream, [(200, [])]))
+        assert not size(stream)
+        assert stream.stored[0].opened(stream).due is None
 
 
-@pytest.mark.parametrize("cut", [1, 3, 50])
-@pytest.mark.parametrize("early", [0, 60])
-def test_windows_without_an_event_go_on_until_a_key_is_forgotten(cut: int, early: int) -> None:
-    """By tens, forgotten after 30: the windows that begin by then after an event, however the stream is cut."""
-    for windows in (ff.tumbling(us(10), empty="emit"), ff.cumulating(us(20), every=us(10), empty="emit")):
-        shard = shard_of(plan_of(windows, {"n": ff.Count()}), forget=30)
-        rows = Counter[str]()
-        for watermark in range(-60, 200, cut):
-            come = [(5, 0, "a", 1), (36, 0, "a", 1), (104, 0, "a", 1)]
-            events = [event for event in come if watermark <= event[0] - early < watermark + cut]
-            rows += fed(shard, [(watermark, events)])[0]
-        rows += fed(shard, [(300, [])])[0]
-        assert set(rows.values()) == {1}
-        ends = {re.findall(r"'end': datetime.datetime\(1970, 1, 1, 0, 0, 0, (\d+)", row)[0] for row in rows}
-        both = {*range(10, 71, 10), *range(110, 141, 10)}
-        assert ends == {str(end) for end in (both if isinstance(windows, type(ff.tumbling(1))) else {*both, 80})}
-        assert not shard.store.tables
+def test_late_events() -> None:
+    """At 30: an event of 8 is in the window from -10 to 10, which has closed, and one of 25 in one that has not."""
+    for windows, late, dropped in (
+        (ff.sliding(20, every=10), (8, "a", 5), 1),
+        (ff.last_rows(2), (18, "a", 0), 2),
+        (ff.snapshot(), (18, "a", 0), 1),
+        (given_windows(by="key", empty="skip"), (6, "b", 5), 1),
+    ):
+        stream = Stream(plan_of(windows, until="u" if windows == ff.snapshot() else None))
+        list(tables(stream, [(30, [(25, "a", 1), late])]))
+        assert stream.late == dropped, windows
 
 
-@pytest.mark.parametrize(
-    ("windows", "dropped"),
-    [(ff.sliding(us(20), every=us(10)), 1), (ff.last_rows(2), 2), (ff.snapshot(), 1), (given_windows(keys=True), 1)],
-)
-def test_late_events(windows: Any, dropped: int) -> None:
-    """At 30: an event of 18 is in the window from 10 to 30, which has closed, and one of 25 in one that has not."""
-    until = "u" if isinstance(windows, type(ff.snapshot())) else None
-    events = [(25, 40, "a", 1), (18, 19, "a", 5)]
-    if windows == ff.sliding(us(20), every=us(10)):
-        events = [(25, 40, "a", 1), (8, 9, "a", 5)]
-    if until is None and "another data set" in str(windows):
-        events = [(25, 40, "a", 1), (6, 9, "b", 5)]
-    shard = shard_of(plan_of(windows, OUTPUTS, until=until))
-    assert fed(shard, [(30, events)])[1] == dropped
-
-
-FILLED = ff.tumbling(us(3), empty="emit", fill_from="1970-01-01T00:00:00Z")
+FILLED = ff.tumbling(3, empty="emit", fill_from=0)
 REASONS: dict[str, Any] = {
-    "windows are filled": (FILLED, None),
-    "events have an end, and the order of events": (ff.tumbling(us(3)), "u", {"x": ff.CollectList("x")}),
-    "given keys": (given_windows(keys=True).__class__(**vars(given_windows(keys=True)) | {"empty": "emit"}), None),
-    "first eviction": (ff.policy(ff.by_delta("x", 4), ff.by_count(1), min_fill="full"), None),
-    "events have an end, and windows": (ff.sliding(us(9), every=us(4), emit="on_change"), "u"),
-    "empty='emit' asks for windows without one": (ff.tumbling(us(3), empty="emit"), "u"),
-    "several kinds of windows.*evict count": ((ff.policy(ff.by_count(4)), ff.last_rows(3)), None),
-    "several kinds of windows.*everything so far": ((ff.landmark(every=us(4)), ff.tumbling(us(3))), None),
-    "several kinds of windows.*empty='emit'": ((ff.tumbling(us(3), empty="emit"), ff.tumbling(us(4))), None),
+    "windows are filled": (FILLED, {}),
+    "events have an end, and the order of events": (ff.tumbling(3), {"until": "u", "outputs": {"x": ff.First("x")}}),
+    "given keys": (given_windows(by="key", empty="emit"), {}),
+    "first eviction": (ff.policy(ff.by_delta("x", 4), COUNT(1), min_fill="full"), {}),
+    "events have an end, and windows": (ff.sliding(9, every=4, emit="on_change"), {"until": "u"}),
+    "empty='emit' asks for windows without one": (ff.tumbling(3, empty="emit"), {"until": "u"}),
+    "ties= asks for an order of those of one time": (ff.snapshot(), {"until": "u", "ties": ("x",)}),
+    "several kinds of windows.*evict count": ((ff.policy(COUNT(4)), ff.last_rows(3)), {}),
+    "several kinds of windows.*everything so far": ((ff.landmark(every=4), ff.tumbling(3)), {}),
+    "several kinds of windows.*empty='emit'": ((ff.tumbling(3, empty="emit"), ff.tumbling(4)), {}),
 }
 
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_what_shards_cannot_keep(reason: str) -> None:
-    windows, until, *outputs = REASONS[reason]
-    assert re.search(reason, str(why_not(plan_of(windows, *(outputs or [OUTPUTS]), until=until))))
-
-
-def test_ties_of_interval_events() -> None:
-    plan = plan_of(ff.snapshot(), OUTPUTS, until="u", ties=("x",))
-    assert "ties= asks for an order of those of one time" in str(why_not(plan))
+    windows, more = REASONS[reason]
+    assert re.search(reason, str(why_not(plan_of(windows, **more))))

@@ -21,9 +21,8 @@ duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
 
-TABLE = pa.table(
-    {"t": [0, 1, 5, 6], "k": ["a", "b", "a", "a"], "x": [1.0, 2.0, 3.0, 4.0], "unused": [[1], [], [2], None]}
-)
+COLUMNS: dict[str, list[Any]] = {"t": [0, 1, 5, 6], "k": ["a", "b", "a", "a"], "x": [1.0, 2.0, 3.0, 4.0]}
+TABLE = pa.table(COLUMNS | {"unused": [[1], [], [2], None]})
 EXPECTED = {"k": ["a", "a", "b"], "n": [1, 2, 1], "s": [1.0, 7.0, 2.0], "last": ["a", "a", "b"]}
 
 
@@ -41,48 +40,31 @@ SOURCES: dict[str, Any] = {
     "a record batch": lambda: TABLE.to_batches()[0],
     "a reader": lambda: TABLE.to_reader(max_chunksize=1),
     "a data set": lambda: ds.dataset(TABLE),
-    "pandas": lambda: pandas.DataFrame({"t": [0, 1, 5, 6], "k": ["a", "b", "a", "a"], "x": [1.0, 2.0, 3.0, 4.0]}),
-    "pandas with an index": lambda: pandas.DataFrame(
-        {"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}, index=list("wxyz")
-    ),
-    "pandas categories": lambda: pandas.DataFrame(
-        {"t": [0, 1, 5, 6], "k": pandas.Categorical(list("abaa")), "x": [1.0, 2.0, 3.0, 4.0]}
-    ),
-    "Polars": lambda: polars.DataFrame({"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}),
-    "Polars categories": lambda: polars.DataFrame(
-        {"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}, schema_overrides={"k": polars.Categorical}
-    ),
+    "pandas": lambda: pandas.DataFrame(COLUMNS),
+    "pandas with an index": lambda: pandas.DataFrame(COLUMNS, index=list("wxyz")),
+    "pandas categories": lambda: pandas.DataFrame(COLUMNS).astype({"k": "category"}),
+    "Polars": lambda: polars.DataFrame(COLUMNS),
+    "Polars categories": lambda: polars.DataFrame(COLUMNS, schema_overrides={"k": polars.Categorical}),
     "string views": lambda: TABLE.set_column(1, "k", TABLE["k"].cast(pa.string_view())),
-    "DuckDB": None,
+    "DuckDB": lambda: asked("SELECT t, k, x FROM events ORDER BY t", events=TABLE),
 }
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_anything_that_speaks_arrow(source: str) -> None:
-    if source == "DuckDB":
-        with duckdb.connect() as connection:
-            connection.register("events", TABLE)
-            assert aggregate(connection.sql("SELECT t, k, x FROM events ORDER BY t")) == EXPECTED
-    else:
-        assert aggregate(SOURCES[source]()) == EXPECTED
+    assert aggregate(SOURCES[source]()) == EXPECTED
 
 
-def test_one_parquet_file_and_several(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("1.parquet", "2.parquet")]
+def test_parquet_files_and_folders(tmp_path: Path) -> None:
+    """One and several; a Hive folder has the key in the names of folders only."""
+    paths = [tmp_path / "parts" / name for name in ("1.parquet", "2.parquet")]
+    paths[0].parent.mkdir()
     for path, rows in zip(paths, (TABLE.slice(0, 3), TABLE.slice(3)), strict=True):
         pq.write_table(rows, path, row_group_size=2)
-    assert aggregate(ff.parquet(*paths)) == EXPECTED
-    assert aggregate(ff.parquet(str(tmp_path))) == EXPECTED
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    pq.write_table(TABLE, whole / "events.parquet")
-    assert aggregate(ff.parquet(whole / "events.parquet")) == EXPECTED
-
-
-def test_a_hive_folder(tmp_path: Path) -> None:
-    """The key is in the names of folders only."""
-    pq.write_to_dataset(TABLE, tmp_path, partition_cols=["k"])
-    assert aggregate(ff.parquet(tmp_path)) == EXPECTED
+    pq.write_table(TABLE, tmp_path / "events.parquet")
+    pq.write_to_dataset(TABLE, tmp_path / "hive", partition_cols=["k"])
+    for each in (paths, [str(tmp_path / "parts")], [tmp_path / "events.parquet"], [tmp_path / "hive"]):
+        assert aggregate(ff.parquet(*each)) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -105,19 +87,16 @@ def test_what_is_no_events(data: Any, message: str) -> None:
         ff.events(data, time="t")
 
 
-def test_parquet_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ff.QueryError, match=r"nowhere.*does not exist"):
-        ff.events(ff.parquet(tmp_path / "nowhere.parquet"), time="t")
+def test_parquet_that_is_not_there_or_is_none(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "here.parquet")
-    with pytest.raises(ff.QueryError, match="nowhere"):
-        ff.events(ff.parquet(tmp_path / "here.parquet", tmp_path / "nowhere.parquet"), time="t")
-
-
-def test_parquet_that_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "text.parquet"
-    path.write_text("t,x\n1,2\n")
-    with pytest.raises(ff.QueryError, match="cannot be read"):
-        ff.events(ff.parquet(path), time="t")
+    (tmp_path / "text.parquet").write_text("t,x\n1,2\n")
+    for names, said in (
+        (["nowhere.parquet"], r"nowhere.*does not exist"),
+        (["here.parquet", "nowhere.parquet"], "nowhere"),
+        (["text.parquet"], "cannot be read"),
+    ):
+        with pytest.raises(ff.QueryError, match=said):
+            ff.events(ff.parquet(*[tmp_path / name for name in names]), time="t")
 
 
 def test_what_cannot_be_read_on_the_way(tmp_path: Path, limit: Callable[..., None]) -> None:
@@ -134,20 +113,6 @@ def test_what_cannot_be_read_on_the_way(tmp_path: Path, limit: Callable[..., Non
             window.aggregate(n=ff.Count())
 
 
-def test_json_lines(tmp_path: Path) -> None:
-    (tmp_path / "e.json").write_text("".join(f'{{"t": {t}, "k": "{k}", "x": {t}}}\n' for t, k in enumerate("abaab")))
-    events = ff.events(ff.files(tmp_path / "e.json", format="json"), time="t", by="k").where(pc.field("x") > 0)
-    found = events.window(ff.tumbling(10)).aggregate(s=ff.Sum("x"))
-    assert [(row["k"], row["s"]) for row in found.to_pylist()] == [("a", 5), ("b", 5)]
-
-
-def test_events_without_a_time(tmp_path: Path) -> None:
-    table = pa.table({"t": [1, None], "x": [3, 4]})
-    pq.write_table(table, tmp_path / "events.parquet")
-    for data in (table, ff.parquet(tmp_path / "events.parquet")):
-        assert ff.events(data, time="t", null_time="drop").dropped().to_pylist() == [{"t": None, "x": 4}]
-
-
 @pytest.mark.parametrize("other", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
 @pytest.mark.parametrize("batch", [100, 1 << 20])
 def test_text_keys_of_files_with_dictionaries_of_their_own(
@@ -162,15 +127,13 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(
         table = pa.table({"t": chance.integers(0, 50, 500), "k": k, "x": chance.integers(0, 9, 500)})
         pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=90)
     events = ff.events(ff.parquet(tmp_path), time="t", by="k")
-    found = events.window(ff.tumbling(10)).aggregate(n=ff.Count(), s=ff.Sum("x"), texts=ff.Count("k"))
-    rows = [(row["window"]["start"], row["k"], row["n"], row["s"], row["texts"]) for row in found.to_pylist()]
+    result = events.window(ff.tumbling(10)).aggregate(n=ff.Count(), s=ff.Sum("x"), texts=ff.Count("k")).to_pylist()
+    rows = [(row["window"]["start"], row["k"], row["n"], row["s"], row["texts"]) for row in result]
     query = f"""SELECT t // 10 * 10 AS start, k, count(*), sum(x), count(k) FROM '{tmp_path}/*.parquet'
                 GROUP BY ALL ORDER BY k NULLS FIRST, start"""
     assert rows == duckdb.sql(query).fetchall()
-    one = events.where(pc.field("k") == "w1").window(ff.tumbling(10)).aggregate(n=ff.Count())
-    assert one.to_pylist() == [
-        {name: row[name] for name in one.column_names} for row in found.to_pylist() if row["k"] == "w1"
-    ]
+    one = events.where(pc.field("k") == "w1").window(ff.tumbling(10)).aggregate(n=ff.Count()).to_pylist()
+    assert one == [{name: row[name] for name in ("k", "window", "n")} for row in result if row["k"] == "w1"]
 
 
 def test_pieces_of_files_in_folders(tmp_path: Path, limit: Callable[..., None]) -> None:

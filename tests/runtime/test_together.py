@@ -24,13 +24,9 @@ def inputs() -> dict[str, Any]:
 
 
 def test_three_inputs_as_duckdb_unites_them() -> None:
-    result = (
-        ff.together(**inputs())
-        .window(ff.sliding(10, every=5))
-        .aggregate(
-            all=ff.Count(), sold=ff.Sum("orders.sum"), people=ff.Average("visits.people"), back=ff.Sum("returns.sum")
-        )
-    )
+    outputs = {"all": ff.Count(), "sold": ff.Sum("orders.sum"), "people": ff.Average("visits.people")}
+    windows = ff.together(**inputs()).window(ff.sliding(10, every=5))
+    result = windows.aggregate(**outputs, back=ff.Sum("returns.sum")).to_pylist()
     orders, visits, returns = ORDERS, VISITS, RETURNS  # noqa: F841  # duckdb reads them by name
     expected = duckdb.sql(
         """
@@ -44,10 +40,7 @@ def test_three_inputs_as_duckdb_unites_them() -> None:
         ORDER BY shop NULLS FIRST, start
         """
     ).fetchall()
-    rows = [
-        (row["shop"], row["window"]["start"], row["all"], row["sold"], row["people"], row["back"])
-        for row in result.to_pylist()
-    ]
+    rows = [(row["shop"], row["window"]["start"], *(row[name] for name in (*outputs, "back"))) for row in result]
     assert rows == expected
 
 
@@ -57,29 +50,28 @@ def test_an_operation_over_columns_of_two_inputs_never_sees_both() -> None:
     assert both.aggregate(x=parts)["x"].to_pylist()[1] == {"sold": 40, "people": 3.5}
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "one": (lambda: ff.together(a=inputs()["orders"]), "given 1 inputs; expected two or more"),
-    "keys": (
-        lambda: ff.together(a=ff.events(ORDERS, time="at"), b=inputs()["visits"]),
-        "'b' has 1 keys and 'a' has 0; expected as many",
-    ),
-    "types": (
-        lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="people", by="place")),
-        "'people' of the input 'b' is double, and 'at' of others is int64",
-    ),
-    "column": (lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="x", by="place")), "no column 'x'"),
-    "nulls": (
-        lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="seen", by="place", null_time="drop")),
-        "null_time of the input 'b' is 'drop'",
-    ),
-}
+def visits(time: str = "seen", by: Any = "place", **more: Any) -> ff.Events:
+    return ff.events(VISITS, time=time, by=by, **more)
 
 
-@pytest.mark.parametrize("wrong", WRONG)
-def test_inputs_that_do_not_fit(wrong: str) -> None:
-    make, message = WRONG[wrong]
+ORDERED = ff.events(ORDERS, time="at", by="shop")
+LASTING = ff.events(pa.table({"a": [0], "b": [2]}), "a", until="b")
+POINTS = ff.events(pa.table({"t": [1]}), "t")
+WRONG: list[tuple[Any, str]] = [
+    (lambda: {"a": ORDERED}, "given 1 inputs; expected two or more"),
+    (lambda: {"a": ff.events(ORDERS, time="at"), "b": visits()}, "'b' has 1 keys and 'a' has 0; expected as many"),
+    (lambda: {"a": ORDERED, "b": visits("people")}, "'people' of the input 'b' is double, and 'at' of others is int64"),
+    (lambda: {"a": ORDERED, "b": visits("x")}, "no column 'x'"),
+    (lambda: {"a": ORDERED, "b": visits(null_time="drop")}, "null_time of the input 'b' is 'drop'"),
+    (lambda: {"a": POINTS, "b": LASTING}, r"the input 'b' has interval events \(until=\) and 'a' has not; expected"),
+    (lambda: {"b": LASTING, "a": POINTS}, r"the input 'b' has interval events \(until=\) and 'a' has not; expected"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_inputs_that_do_not_fit(make: Any, message: str) -> None:
     with pytest.raises(ff.QueryError, match=message):
-        make()
+        ff.together(**make())
 
 
 def test_interval_events_of_two_inputs() -> None:
@@ -87,22 +79,8 @@ def test_interval_events_of_two_inputs() -> None:
     people = ff.events(pa.table({"came": [3], "left": [8], "desks": [1]}), "came", until="left")
     result = ff.together(machines=machines, people=people).window(ff.snapshot())
     rows = result.aggregate(watts=ff.Sum("machines.watts"), desks=ff.Count("people.desks")).to_pylist()
-    assert [(*row["window"].values(), row["watts"], row["desks"]) for row in rows] == [
-        (0, 3, 5, 0),
-        (3, 4, 5, 1),
-        (4, 6, None, 1),
-        (6, 8, 7, 1),
-        (8, 9, 7, 0),
-    ]
-
-
-def test_points_and_intervals_do_not_mix() -> None:
-    points = ff.events(pa.table({"t": [1]}), "t")
-    lasting = ff.events(pa.table({"a": [0], "b": [2]}), "a", until="b")
-    with pytest.raises(ff.QueryError, match=r"the input 'b' has interval events \(until=\) and 'a' has not; expected"):
-        ff.together(a=points, b=lasting)
-    with pytest.raises(ff.QueryError, match=r"the input 'b' has interval events \(until=\) and 'a' has not; expected"):
-        ff.together(b=lasting, a=points)
+    expected = [(0, 3, 5, 0), (3, 4, 5, 1), (4, 6, None, 1), (6, 8, 7, 1), (8, 9, 7, 0)]
+    assert [(*row["window"].values(), row["watts"], row["desks"]) for row in rows] == expected
 
 
 def test_ties_are_broken_by_the_columns_of_each_input() -> None:

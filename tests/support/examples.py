@@ -18,3 +18,8 @@ def some(thorough: int, quick: int | None = None) -> int:
 def examples(thorough: int, quick: int | None = None) -> settings:
     """Settings of a property with ``some`` examples."""
     return settings(max_examples=some(thorough, quick))
+
+
+def times(factor: int) -> settings:
+    """Settings of a property that stands for several, with so many times the examples of the profile."""
+    return settings(max_examples=factor * settings.default.max_examples)
