@@ -112,35 +112,6 @@ def test_what_does_not_fit_is_an_error() -> None:
         result(ff.Max("x") + 1, x=[2**63 - 1])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        (lambda: ff.Sum("a") * "b", "'*' between aggregates is given 'b'; expected an aggregate operation or a number"),
-        (lambda: ff.Sum("a") / ff.Count, "given Count; expected .* such as ff.Count(...)"),
-        (lambda: None + ff.Sum("a"), "'+' between aggregates is given None"),
-        (lambda: ff.Sum("a") - True, "'-' between aggregates is given True"),
-        (lambda: pa.array([1]) + ff.Sum("a"), "'+' between aggregates is given a pyarrow Int64Array"),
-    ],
-)
-def test_wrong_operands(wrong: Any, sentence: str) -> None:
-    with pytest.raises(ff.QueryError) as caught:
-        wrong()
-    for part in sentence.split(" .* "):
-        assert part in str(caught.value)
-
-
-def test_operands_without_numbers() -> None:
-    with pytest.raises(ff.ColumnError, match=r"needs numbers for its operands; Max\('s'\) gives string"):
-        result(ff.Max("s") + 1, s=["a"])
-    with pytest.raises(ff.ColumnError, match=r"cannot be computed of timestamp\[us\] and timestamp\[us\]"):
-        result(ff.Max("at") + ff.Min("at"), at=[dt.datetime(2026, 1, 1)])
-
-
-def test_windows_of_an_operand_are_refused() -> None:
-    with pytest.raises(ff.QueryError, match=r"has .over\(...\) inside; expected it on the whole output"):
-        result(ff.Sum("x").over(ff.tumbling(2)) / ff.Count(), x=[1])
-
-
 def test_it_prints_as_it_is_written() -> None:
     assert repr((1 - ff.Sum("d")) * ff.Count()) == "(1 - Sum('d')) * Count()"
 

@@ -271,13 +271,3 @@ def test_bound_operations_can_be_sent(operation: Any) -> None:
     frames = ff.Frames(np.array([0, 0]), 1, np.arange(2))
     of = [each.finish(each.accumulate(frames, [pa.array([4, 5])])).to_pylist() for each in (made, sent)]
     assert of[0] == of[1]
-
-
-def test_columns_that_cannot_be_used() -> None:
-    for operation, type in (
-        (ff.Sum("x"), pa.string()),
-        (ff.Variance("x"), pa.bool_()),
-        (ff.Min("x"), pa.list_(pa.int8())),
-    ):
-        with pytest.raises(ff.ColumnError, match="'x'"):
-            bound(operation, type)
