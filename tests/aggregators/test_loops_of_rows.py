@@ -15,18 +15,8 @@ import framefold as ff
 from ..oracles.exact import about_mean
 from ..support.loops import WAYS, by, loops, needs_loops
 
-TEXTS = [
-    "",
-    "a",
-    "b",
-    "ab",
-    "sevenof",
-    "eightof8",
-    "nine of 9",
-    "sixteen of them!",
-    "seventeen of them",
-    "seventeen of thee",
-]
+TEXTS = ["", "a", "b", "ab", "sevenof", "eightof8", "nine of 9", "sixteen of them!"]
+TEXTS += ["seventeen of them", "seventeen of thee"]
 
 
 @needs_loops
@@ -93,21 +83,6 @@ def test_words_and_bits_at_rows(dtype: type, way: str) -> None:
         counts = np.ones(9, np.int64)
         loops.count_codes(np.array([2, 2, 8], np.int32), counts)
         assert counts.tolist() == [1, 1, 3, 1, 1, 1, 1, 1, 2]
-
-
-@needs_loops
-def test_rows_that_are_not_there() -> None:
-    none = np.empty(1, np.int64)
-    with pytest.raises(IndexError, match=r"row 5 is not among 3"):
-        loops.take_words(np.arange(3), np.array([5]), none)
-    with pytest.raises(IndexError, match=r"place 5 of a row is not among 1"):
-        loops.put_words(np.arange(1), np.array([5]), none)
-    with pytest.raises(IndexError, match=r"row 9 is not among 8"):
-        loops.take_bits(np.zeros(1, np.uint8), 0, np.array([9]), np.empty(1, np.uint8))
-    with pytest.raises(IndexError, match=r"code 4 of a row is not among 3"):
-        loops.count_codes(np.array([4]), np.zeros(3, np.int64))
-    with pytest.raises(ValueError, match=r"rows_around: runs must begin"):
-        loops.rows_around(np.array([1]), 0, 0, none, none)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ..support.columns import text_at
 from ..support.limits import limits
-from ..support.loops import WAYS, by, loops, needs_loops
+from ..support.loops import WAYS, by
 
 words = st.lists(st.text(max_size=40) | st.text("ab", max_size=18), min_size=1, max_size=12)
 
@@ -37,17 +35,3 @@ def test_text_that_an_array_has_no_room_for() -> None:
     """Is left to Arrow, which says so."""
     with limits(array_bytes=3):
         assert text_at(pa.array(["ab", "c"]), pa.array([0, 0, 1], pa.int32())).to_pylist() == ["ab", "ab", "c"]
-
-
-@needs_loops
-@pytest.mark.parametrize("rows", [[2], [-1]])
-def test_rows_that_are_not_of_the_column(rows: list[int]) -> None:
-    ends, text, some = np.array([0, 1, 3], np.int32), np.zeros(3, np.uint8), np.array(rows, np.int32)
-    with pytest.raises(ValueError, match="ends_of_text: rows must be of the column"):
-        loops.ends_of_text(ends, some, np.empty(2, np.int32))
-    with pytest.raises(ValueError, match="text_of_rows: rows must be of the column"):
-        loops.text_of_rows(ends, text, some, np.zeros(2, np.int32), np.empty(9, np.uint8))
-    with pytest.raises(ValueError, match="an end for each"):
-        loops.ends_of_text(ends, np.zeros(1, np.int32), np.empty(1, np.int32))
-    with pytest.raises(ValueError, match="room for their text"):
-        loops.text_of_rows(ends, text, np.ones(1, np.int32), np.zeros(2, np.int32), np.empty(1, np.uint8))
