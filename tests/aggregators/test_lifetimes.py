@@ -155,30 +155,43 @@ def test_durations(events: list[Event], window: tuple[int, int]) -> None:
     check(ff.Covered(), None, events, *window)
 
 
-@pytest.mark.parametrize("longest", [1, 100, 10_000])
-def test_many_events(longest: int) -> None:
+def many_events(longest: int) -> list[Event]:
     """Ticks as large as a year of microseconds, values of all sizes."""
     chance = np.random.default_rng(longest)
     start = np.sort(chance.integers(0, 3000, 400))
     values = chance.normal(0, 1, 400) * 10.0 ** chance.integers(-8, 9, 400)
     values[chance.integers(0, 400, 6)] = [1e300, -1e300, np.nan, np.inf, 1e30, -1e30]
-    second = 1_000_000
-    times = zip(
-        (start * second).tolist(), chance.integers(1, longest * second, 400).tolist(), values.tolist(), strict=True
-    )
-    events = [Event(a, a + ticks, value) for a, ticks, value in times]
-    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 60 * second, 20 * second)
-    check(ff.Covered(), None, events, 60 * second, 20 * second)
+    ticks = chance.integers(1, longest * SECOND, 400)
+    rows = zip((start * SECOND).tolist(), ticks.tolist(), values.tolist(), strict=True)
+    return [Event(at, at + long, value) for at, long, value in rows]
 
 
-def test_an_example_by_hand() -> None:
-    """A load of 2 for 8 of 10 ticks and one of 7 for 2 of them; the window after has the 7 alone, then none."""
-    events = [Event(0, 8, 2.0), Event(8, 13, 7.0)]
-    averages = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 10)
-    durations = results(ff.Covered(), None, events, 10, 10)
-    windows = [(0, start, start + 10) for start in (-10, 0, 10, 20)]
-    assert [averages[window] for window in windows] == [None, 3.0, 7.0, None]
-    assert [durations[window] for window in windows] == [0, 10, 3, 0]
+SECOND = 1_000_000
+CASES: dict[str, tuple[pa.DataType, list[Event], int, int]] = {
+    "one after the other": (pa.float64(), [Event(0, 8, 2.0), Event(8, 13, 7.0)], 10, 10),
+    "what cancels is not null": (pa.int64(), [Event(0, 20, 5), Event(0, 20, -5)], 10, 10),
+    "integers are not rounded": (pa.int64(), [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)], 2, 2),
+    "products beyond the greatest float": (
+        pa.float64(),
+        [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)],
+        *(2**58, 2**58),
+    ),
+    **{
+        f"{value} has ended": (  # in the middle of a frame, and leaves nothing behind
+            pa.float64(),
+            [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)],
+            *(10, 5),
+        )
+        for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308)
+    },
+    **{f"many, of {n} seconds": (pa.float64(), many_events(n), 60 * SECOND, 20 * SECOND) for n in (1, 100, 10_000)},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_awkward_lives(name: str) -> None:
+    check(ff.TimeWeightedAverage("x"), *CASES[name])
+    check(ff.Covered(), None, *CASES[name][1:])
 
 
 @pytest.mark.parametrize("longest", [2, 50, 500])
@@ -213,27 +226,6 @@ def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
         expected[a + 1 : b] += 9
         expected[b] += tail if b > a else 0
     assert np.array_equal(frames["ticks"].int64()[0], expected)
-
-
-def test_what_has_ended_leaves_nothing_behind() -> None:
-    """A huge value, NaN and inf live long, and end in the middle of a frame."""
-    for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308):
-        events = [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)]
-        found = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
-        assert found[0, 10, 20] == pytest.approx(1e-9 / 3, rel=1e-15)
-        check(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
-
-
-def test_a_window_in_which_values_cancel_is_not_null() -> None:
-    events = [Event(0, 20, 5), Event(0, 20, -5)]
-    found = results(ff.TimeWeightedAverage("x"), pa.int64(), events, 10, 10)
-    assert [found[0, a, a + 10] for a in (-10, 0, 10, 20)] == [None, 0.0, 0.0, None]
-
-
-def test_integers_are_not_rounded() -> None:
-    """The difference of two integers beyond 2**53 is all that is left of them."""
-    events = [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)]
-    assert results(ff.TimeWeightedAverage("x"), pa.int64(), events, 2, 2)[0, 0, 2] == 1.0
 
 
 def test_filtered_and_passed_on() -> None:
@@ -271,13 +263,6 @@ def test_a_duration_beyond_int64_is_an_error() -> None:
     assert results(ff.Covered(), None, events[:6], 2**61, 2**61)[1, 0, 2**61] == 3 * 2**61
 
 
-def test_huge_values_for_a_long_time() -> None:
-    """Products beyond the greatest float, whose mean is not."""
-    events = [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)]
-    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 2**58, 2**58)
-    assert results(ff.TimeWeightedAverage("x"), pa.float64(), events[:1], 2**58, 2**58)[0, 0, 2**58] == 1.5e308
-
-
 def test_where_it_cannot_be_is_refused() -> None:
     average = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
     with pytest.raises(ff.QueryError, match=r"TimeWeightedAverage\('x'\) is of interval events only; .* until="):
@@ -290,11 +275,6 @@ def test_where_it_cannot_be_is_refused() -> None:
         with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
             lifetimes_of(BoundAggregate("x", operation, types))
     assert lifetimes_of(BoundAggregate("x", ff.Sum("x"), [pa.float64()])) is None
-
-
-def test_a_column_that_has_no_numbers_is_refused() -> None:
-    with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
-        BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.string()])
 
 
 def test_partials_travel() -> None:
