@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -462,16 +463,44 @@ RANGES: list[tuple[pa.DataType, list[Any], pa.DataType]] = [
     (pa.timestamp("s", "UTC"), [NOON, NOON + SECOND, NOON - 10**9 * SECOND], pa.duration("us")),
     (pa.duration("ms"), [SECOND, 5 * SECOND, -SECOND / 4], pa.duration("us")),
 ]
+BITS = {ff.BitAnd("x"): and_, ff.BitOr("x"): or_, ff.BitXor("x"): xor}
+FLAGS = {ff.CountIf("x"): sum, ff.BoolAnd("x"): all, ff.BoolOr("x"): any}
 
 
-@pytest.mark.parametrize(("type", "values", "result"), RANGES, ids=str)
-def test_ranges_of_types(type: pa.DataType, values: list[Any], result: pa.DataType) -> None:
-    def right(rows: list[Row]) -> Any:
-        with localcontext(prec=60):
-            return max(rows)[0] - min(rows)[0] if rows else None
+def of_bits(type: pa.DataType) -> list[int]:
+    """Values of a type of integers."""
+    width = type.bit_width - (0 if "u" in str(type) else 1)
+    return [0, 1, 6, 7, 2**width - 1, 2**width - 2, 2 ** (width - 1), *((-1, -2, -(2**width)) if width % 2 else ())]
 
-    assert_right(ff.Range("x"), {"x": drawn(values, 60, 2, type)}, right, exactly)
-    assert BoundAggregate("x", ff.Range("x"), [type]).result == result
+
+def wide(values: list[Any]) -> Any:
+    with localcontext(prec=60):
+        return max(values) - min(values)
+
+
+TYPED = [
+    *((ff.Range("x"), type, values, wide, result) for type, values, result in RANGES),
+    *(
+        (operation, type, of_bits(type), functools.partial(reduce, join), type)
+        for operation, join in BITS.items()
+        for type in (pa.int8(), pa.uint8(), pa.int64(), pa.uint64())
+    ),
+    *(
+        (operation, pa.bool_(), values, right, pa.int64() if right is sum else pa.bool_())
+        for operation, right in FLAGS.items()
+        for values in ([True, False], [True] * 9 + [False], [True] + [False] * 9)
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "type", "values", "right", "result"), TYPED)
+def test_of_each_type(operation: Any, type: Any, values: list[Any], right: Any, result: Any) -> None:
+    empty = 0 if right is sum else None
+    found = lambda rows: right([row[0] for row in rows]) if rows else empty  # noqa: E731
+    assert_right(operation, {"x": drawn(values, 60, 2, type)}, found, exactly)
+    bound = BoundAggregate("x", operation, [type])
+    assert bound.result == result
+    assert bound.deducts[0] == (operation in FLAGS or isinstance(operation, ff.BitXor))
 
 
 def one_window(operation: Any, x: pa.Array) -> Any:
@@ -499,26 +528,5 @@ def test_ranges_that_are_too_wide(values: pa.Array) -> None:
         one_window(ff.Range("x"), values)
 
 
-BITS = {ff.BitAnd("x"): and_, ff.BitOr("x"): or_, ff.BitXor("x"): xor}
-FLAGS = {ff.CountIf("x"): (sum, 0), ff.BoolAnd("x"): (all, None), ff.BoolOr("x"): (any, None)}
-
-
-@pytest.mark.parametrize("operation", FLAGS, ids=repr)
-@pytest.mark.parametrize("values", [[True, False], [True] * 9 + [False], [True] + [False] * 9], ids=len)
-def test_booleans(operation: Any, values: list[bool]) -> None:
-    function, empty = FLAGS[operation]
-    right = lambda rows: function([row[0] for row in rows]) if rows else empty  # noqa: E731
-    assert_right(operation, {"x": drawn(values, 100, 1, pa.bool_())}, right, exactly)
-    assert BoundAggregate("x", operation, [pa.bool_()]).deducts[0]
-
-
-@pytest.mark.parametrize("type", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()], ids=str)
-@pytest.mark.parametrize("operation", BITS, ids=repr)
-def test_bits(operation: Any, type: pa.DataType) -> None:
-    width = type.bit_width - (0 if "u" in str(type) else 1)
-    values = [0, 1, 6, 7, 2**width - 1, 2**width - 2, 2 ** (width - 1), *((-1, -2, -(2**width)) if width % 2 else ())]
-    right = lambda rows: reduce(BITS[operation], [row[0] for row in rows]) if rows else None  # noqa: E731
-    assert_right(operation, {"x": drawn(values, 60, 2, type)}, right, exactly)
-    bound = BoundAggregate("x", operation, [type])
-    assert (bound.result, bound.deducts[0]) == (type, isinstance(operation, ff.BitXor))
-    assert one_window(ff.BitXor("x"), pa.array([5, 5], type)) == [0], "what cancels is still a window"
+def test_what_cancels_is_still_a_window() -> None:
+    assert one_window(ff.BitXor("x"), pa.array([5, 5])) == [0]

@@ -45,79 +45,39 @@ def run(operation: Any, method: str) -> None:
         getattr(made, method)(*(two[:1] if method == "finish" else two))
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "too few": (lambda *_: {"total": np.array([1])}, "1 states.*expected (2|128)"),
-    "too many": (lambda *_: {"total": np.arange(3)}, "3 states.*expected (2|128)"),
-    "no dict": (lambda *_: [1, 2], "dict"),
-    "none": (lambda *_: None, "dict"),
-    "no field": (lambda *_: {}, "no field 'total'"),
-    "another field": (lambda *_: {"total": np.arange(2), "n": np.arange(2)}, "undeclared field 'n'"),
-    "floats": (lambda *_: {"total": np.array([1.5, 2.5])}, "int64"),
-    "strings": (lambda *_: {"total": np.array(["a", "b"])}, "int64"),
-    "a scalar": (lambda *_: {"total": 5}, "total"),
-    "two dimensions": (lambda *_: {"total": np.ones((2, 2), np.int64)}, "total"),
-}
+WRONG_STATES = [
+    ({"total": np.array([1])}, "1 states.*expected (2|128)"),
+    ({"total": np.arange(3)}, "3 states.*expected (2|128)"),
+    *(([1, 2], "dict"), (None, "dict"), ({}, "no field 'total'")),
+    ({"total": np.arange(2), "n": np.arange(2)}, "undeclared field 'n'"),
+    *(({"total": np.array([1.5, 2.5])}, "int64"), ({"total": np.array(["a", "b"])}, "int64")),
+    *(({"total": 5}, "total"), ({"total": np.ones((2, 2), np.int64)}, "total")),
+]
+WRONG = [
+    *(
+        (method, lambda *_, given=given: given, f"{method} of 'out'.*({sentence})")
+        for method in ("accumulate", "combine", "deduct")
+        for given, sentence in WRONG_STATES
+    ),
+    *(
+        ("finish", lambda *_, given=given: given, "finish of 'out' returned")
+        for given in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])
+    ),
+    *(("finish", lambda *_, given=given: given, "int64") for given in (["a", "b"], [1.5, 2.5], [object(), object()])),
+    # arguments cannot be changed
+    ("combine", lambda self, a, b: a["total"].__iadd__(b["total"]), "combine of 'out'.*read-only"),
+    ("combine", lambda self, a, b: b["total"].__setitem__(0, 9), "combine of 'out'.*read-only"),
+    ("deduct", lambda self, a, b: a["total"].__iadd__(b["total"]), "deduct of 'out'.*read-only"),
+    ("accumulate", lambda self, frames, x: x.__setitem__(0, 9), "accumulate of 'out'.*read-only"),
+    ("finish", lambda self, a: a["total"].__imul__(2), "finish of 'out'.*read-only"),
+]
 
 
-@pytest.mark.parametrize("method", ["accumulate", "combine", "deduct"])
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_states_are_refused(method: str, wrong: str) -> None:
-    function, message = WRONG[wrong]
-    with pytest.raises(ff.OperationError, match=message) as caught:
+@pytest.mark.parametrize(("method", "function", "sentence"), WRONG)
+def test_what_functions_must_not_do(method: str, function: Any, sentence: str) -> None:
+    with pytest.raises(ff.OperationError, match=sentence) as caught:
         run(broken(**{method: function}), method)
-    assert f"{method} of 'out'" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("finish", "sentence"),
-    [
-        *(
-            (lambda self, a, value=value: value, "finish of 'out' returned")
-            for value in (np.arange(1), np.arange(3), 5)
-        ),
-        *((lambda self, a, value=value: value, "finish of 'out' returned") for value in (None, [1, 2, 3])),
-        *((lambda self, a, of=of: of * len(a["total"]), "int64") for of in (["a"], [1.5], [object()])),
-    ],
-)
-def test_wrong_results_are_refused(finish: Any, sentence: str) -> None:
-    with pytest.raises(ff.OperationError, match=sentence):
-        run(broken(finish=finish), "finish")
-
-
-def change_left(self: Any, a: Any, b: Any) -> Any:
-    a["total"] += b["total"]
-    return a
-
-
-def change_right(self: Any, a: Any, b: Any) -> Any:
-    b["total"][0] = 9
-    return b
-
-
-def change_input(self: Any, frames: Any, x: Any) -> Any:
-    x[0] = 9
-    return {"total": frames.sum(x)}
-
-
-def change_finished(self: Any, a: Any) -> Any:
-    a["total"] *= 2
-    return a["total"]
-
-
-@pytest.mark.parametrize(
-    ("method", "function"),
-    [
-        ("combine", change_left),
-        ("combine", change_right),
-        ("deduct", change_left),
-        ("accumulate", change_input),
-        ("finish", change_finished),
-    ],
-)
-def test_arguments_cannot_be_changed(method: str, function: Any) -> None:
-    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*read-only") as caught:
-        run(broken(**{method: function}), method)
-    assert isinstance(caught.value.__cause__, ValueError)
+    assert "read-only" not in sentence or isinstance(caught.value.__cause__, ValueError)
 
 
 BASES = [

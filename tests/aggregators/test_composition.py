@@ -35,6 +35,10 @@ def longest(rows: list[Row]) -> str:
     return max(known(rows, "s"), key=len, default="")
 
 
+def first(rows: list[Row]) -> Any:
+    return next(iter(known(rows, "x")), None)
+
+
 def flagged(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row["flag"]]
 
@@ -79,122 +83,98 @@ def reduced(column: str, identity: Any, one: Any) -> Any:
     return lambda rows: functools.reduce(one, known(rows, column), identity)
 
 
-CASES: dict[str, tuple[Any, Any]] = {
-    "all of": (
-        ff.AllOf(sum=ff.Sum("x"), n=ff.Count(), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
-        lambda rows: {
-            "sum": total(known(rows, "x")),
-            "n": len(rows),
-            "high": largest(known(rows, "x")),
-            "words": longest(rows),
-            "first": next(iter(known(rows, "x")), None),
-        },
+SPREAD = ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(lambda of: of["high"] - of["low"])
+CASES: list[tuple[Any, Any]] = [
+    (
+        ff.AllOf(sum=ff.Sum("x"), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
+        lambda rows: dict(
+            sum=total(known(rows, "x")), high=largest(known(rows, "x")), words=longest(rows), first=first(rows)
+        ),
     ),
-    "filtered": (
+    (
         ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
         lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))},
     ),
-    "filtered by a column": (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: total(known(flagged(rows), "x"))),
-    "filtered by other columns and nested": (
+    (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: total(known(flagged(rows), "x"))),
+    (
         ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f"),
         lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x")),
     ),
-    "mapped": (
+    (
         ff.Mapped(ff.Sum("x"), lambda x: x.astype(np.int64) ** 2 + 1),
         lambda rows: total([x * x + 1 for x in known(rows, "x")]),
     ),
-    "mapped of other columns": (
+    (
         ff.Mapped(ff.Max("y"), lambda x, s: x + pc.utf8_length(s).to_numpy(), "x", "s"),
         lambda rows: largest([x + len(s) for x, s in known(rows, "x", "s")]),
     ),
-    "mapped where an argument is null": (
-        ff.Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"),
-        lambda rows: len(known(rows, "x", "f")),
-    ),
-    "mapped to several columns": (
+    (ff.Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"), lambda rows: len(known(rows, "x", "f"))),
+    (
         ff.Mapped(ff.AllOf(a=ff.Sum("a"), b=ff.Max("b")), lambda x: (x, -x), "x"),
         lambda rows: {"a": total(known(rows, "x")), "b": largest([-x for x in known(rows, "x")])},
     ),
-    "flat mapped": (
-        ff.FlatMapped(ff.Sum("v")),
-        lambda rows: total([item for item in items(rows) if item is not None]),
-    ),
-    "flat mapped pairs and companions": (
-        ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())),
-        pairs,
-    ),
-    "flat mapped counts items": (ff.FlatMapped(ff.Count(), None, "v"), lambda rows: len(items(rows))),
-    "flat mapped with a function": (
+    (ff.FlatMapped(ff.Sum("v")), lambda rows: total([item for item in items(rows) if item is not None])),
+    (ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())), pairs),
+    (ff.FlatMapped(ff.Count(), None, "v"), lambda rows: len(items(rows))),
+    (
         ff.FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s"),
         lambda rows: largest(items(rows, "s")),
     ),
-    "flat mapped groups": (
+    (
         ff.FlatMapped(ff.GroupedBy(ff.Count(), "v")),
         lambda rows: group_by("i", len)([{"i": item} for item in items(rows)]),
     ),
-    "then": (
-        ff.Sum("x").then(lambda x: x / 3),
-        lambda rows: total(known(rows, "x")) / 3 if known(rows, "x") else None,
-    ),
-    "then of a struct and chained": (
-        ff.AllOf(low=ff.Min("x"), high=ff.Max("x"))
-        .then(lambda of: of["high"] - of["low"])
-        .then(np.abs)
-        .then(lambda x: x > 4),
+    (ff.Sum("x").then(lambda x: x / 3), lambda rows: total(known(rows, "x")) / 3 if known(rows, "x") else None),
+    (
+        SPREAD.then(np.abs).then(lambda x: x > 4),
         lambda rows: max(known(rows, "x")) - min(known(rows, "x")) > 4 if known(rows, "x") else None,
     ),
-    "then with a type": (
+    (
         ff.Count("x").then(lambda n: [f"{each:+}" for each in n], result="string"),
         lambda rows: f"{len(known(rows, 'x')):+}",
     ),
-    **{
-        f"grouped by {by}": (
+    *(
+        (
             ff.GroupedBy(ff.AllOf(n=ff.Count(), x=ff.Sum("x")), by),
             group_by(by, lambda own: {"n": len(own), "x": total(known(own, "x"))}),
         )
         for by in ("s", "g", "x", "flag")
-    },
-    "grouped extremes": (ff.GroupedBy(ff.Max("x"), "k2"), group_by("k2", lambda own: largest(known(own, "x")))),
-    "grouped texts": (
-        ff.GroupedBy(ff.Min("s"), "k2"),
-        group_by("k2", lambda own: min(known(own, "s"), default=None)),
     ),
-    "grouped lists": (ff.GroupedBy(ff.CollectList("x"), "k2"), group_by("k2", lambda own: known(own, "x"))),
-    "grouped in Python": (ff.GroupedBy(Longest("s"), "k2"), group_by("k2", longest)),
-    "grouped, filtered and then": (
+    (ff.GroupedBy(ff.Max("x"), "k2"), group_by("k2", lambda own: largest(known(own, "x")))),
+    (ff.GroupedBy(ff.Min("s"), "k2"), group_by("k2", lambda own: min(known(own, "s"), default=None))),
+    (ff.GroupedBy(ff.CollectList("x"), "k2"), group_by("k2", lambda own: known(own, "x"))),
+    (ff.GroupedBy(Longest("s"), "k2"), group_by("k2", longest)),
+    (
         ff.GroupedBy(ff.Filtered(ff.Count("x"), "flag").then(lambda n: n * 2), "k2"),
         group_by("k2", lambda own: 2 * len(known(flagged(own), "x"))),
     ),
-    "nested groups": (
+    (
         ff.GroupedBy(ff.GroupedBy(ff.AllOf(c=ff.CountDistinct("s"), n=ff.Count()), "flag"), "k2"),
         group_by("k2", group_by("flag", lambda own: {"c": len(set(known(own, "s"))), "n": len(own)})),
     ),
-    **{
-        f"element by element of {column}": (
+    *(
+        (
             ff.ElementWise(ff.AllOf(s=ff.Sum(column), high=ff.Max(column), n=ff.Count(column))),
             lambda rows, column=column: elements(
                 rows, column, lambda values: {"s": total(values), "high": largest(values), "n": len(values)}
             ),
         )
         for column in ("v", "p")
-    },
-    "key by key": (
-        ff.ElementWise(ff.Sum("m")),
-        lambda rows: group_by("k", lambda own: total(known(own, "x")))(entries(rows)),
     ),
-    "sums": (ff.Reducing("x", 0, np.add, np.subtract), reduced("x", 0, lambda a, b: a + b)),
-    "parity of bits": (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), reduced("x", 0, lambda a, b: a ^ b)),
-    "bits": (ff.Reducing("x", 0, lambda a, b: a | b), reduced("x", 0, lambda a, b: a | b)),
-    "greatest": (ff.Reducing("x", -(2**63), np.maximum), reduced("x", -(2**63), max)),
-    "any": (ff.Reducing("flag", False, np.logical_or), reduced("flag", False, lambda a, b: a or b)),
-    "least": (ff.Reducing("f", math.inf, np.minimum), reduced("f", math.inf, min)),
-    "texts": (ff.Reducing("s", "", lambda a, b: a + b), reduced("s", "", lambda a, b: a + b)),
-}
+    (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", lambda own: total(known(own, "x")))(entries(rows))),
+    (ff.Reducing("x", 0, np.add, np.subtract), reduced("x", 0, lambda a, b: a + b)),
+    (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), reduced("x", 0, lambda a, b: a ^ b)),
+    (ff.Reducing("x", 0, lambda a, b: a | b), reduced("x", 0, lambda a, b: a | b)),
+    (ff.Reducing("x", -(2**63), np.maximum), reduced("x", -(2**63), max)),
+    (ff.Reducing("flag", False, np.logical_or), reduced("flag", False, lambda a, b: a or b)),
+    (ff.Reducing("f", math.inf, np.minimum), reduced("f", math.inf, min)),
+    (ff.Reducing("s", "", lambda a, b: a + b), reduced("s", "", lambda a, b: a + b)),
+]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_in_every_way(name: str) -> None:
-    check(*CASES[name])
+@pytest.mark.parametrize(("operation", "expected"), CASES, ids=repr)
+def test_in_every_way(operation: Any, expected: Any) -> None:
+    check(operation, expected)
 
 
 def windowed(table: pa.Table, window: Any, **outputs: Any) -> Any:

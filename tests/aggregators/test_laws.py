@@ -273,7 +273,7 @@ def test_each_law_catches_what_breaks_it(name: str) -> None:
 
 
 def test_what_breaks_no_law_passes() -> None:
-    ff.check_laws(Total("x"), TABLE)
+    ff.check_laws(Total("x"), TABLE, examples=20)
 
 
 @pytest.mark.parametrize("values", [[1e16, 1.0], [0.1, 0.2, 0.3]])
@@ -290,17 +290,26 @@ WRONG_WEIGHT = joined(ff.Kurtosis, fourths=lambda a, b, both: both * (1 + 1e-8))
 NOT_QUITE = joined(ff.Covariance, xy=lambda a, b, both: a + b + (both - a - b) * 0.95)
 
 
-@pytest.mark.parametrize("stream", ["ordinary", "cancelling", "near"])
-@pytest.mark.parametrize("operation", [WITHOUT_BETWEEN, WRONG_WEIGHT, NOT_QUITE, SumOfDistinct, SquaresOfRaw])
+HIDDEN = [
+    *(
+        (WITHOUT_BETWEEN, "ordinary"),
+        (WITHOUT_BETWEEN, "near"),
+        (WRONG_WEIGHT, "ordinary"),
+        (WRONG_WEIGHT, "cancelling"),
+    ),
+    *((NOT_QUITE, "cancelling"), (NOT_QUITE, "near"), (SumOfDistinct, "cancelling"), (SquaresOfRaw, "near")),
+]
+
+
+@pytest.mark.parametrize(("operation", "stream"), HIDDEN)
 def test_rounding_does_not_hide_what_is_wrong(operation: Any, stream: str) -> None:
-    """Raw sums of squares are a variance of ordinary values, but not of those that are near to one another."""
     values = {"ordinary": ORDINARY, **STREAMS}[stream]
     table = pa.table({"x": values, "y": values[2:] + values[:2]})
-    made = operation(*table.column_names[: 1 + issubclass(operation, ff.Covariance)])
-    if operation is SquaresOfRaw and stream != "near":
-        return ff.check_laws(made, pa.table({"x": ORDINARY}), examples=20)
+    columns = table.column_names[: 1 + issubclass(operation, ff.Covariance)]
     with pytest.raises(ff.LawError, match=r"^(associativity|split)"):
-        ff.check_laws(made, table, examples=40)
+        ff.check_laws(operation(*columns), table, examples=40)
+    if operation is SquaresOfRaw:  # a formula that rounds everything away is right of other values
+        ff.check_laws(operation(*columns), pa.table({"x": ORDINARY}), examples=10)
 
 
 def test_examples_are_the_smallest() -> None:
