@@ -20,6 +20,7 @@ from scipy import stats
 
 import framefold as ff
 
+from ..oracles.by_definition import Event, WindowOfKey, check_average, check_sum
 from ..oracles.exact import about_mean, in_units
 from ..oracles.numeric import EQUAL, STREAMS, Row, assert_right, close, drawn, exactly, root, rounded
 from ..support import stages
@@ -157,7 +158,18 @@ def nearest(power: int) -> Any:
     return agree
 
 
+def verdict(check: Any) -> Any:
+    """Whether a function of results and windows finds nothing wrong."""
+
+    def agree(got: Any, right: Any, rows: list[Row]) -> bool:
+        return check(got, WindowOfKey(None, 0, 0, tuple(Event(0, None, value) for value in floats(rows)))) is None
+
+    return agree
+
+
 ONE = {
+    ff.Sum("x"): (lambda rows: float(len(rows)), verdict(check_sum)),
+    ff.Average("x"): (lambda rows: 1.0, verdict(check_average)),
     ff.GeometricMean("x"): (geometric, close(2e-14)),
     ff.HarmonicMean("x"): (harmonic, close(2e-14)),
     ff.RootMeanSquare("x"): (mean_square, close(2e-14)),
@@ -185,7 +197,9 @@ def test_of_awkward_values(operation: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("type", [pa.int8(), pa.uint64(), pa.float32(), pa.decimal128(12, 3)], ids=str)
-@pytest.mark.parametrize("operation", [each for each in ONE if not isinstance(each, ff.Range)], ids=repr)
+@pytest.mark.parametrize(
+    "operation", [each for each in ONE if not isinstance(each, (ff.Range, ff.Sum, ff.Average))], ids=repr
+)
 def test_types(operation: Any, type: pa.DataType) -> None:
     assert_right(operation, {"x": drawn([1, 2, 3, 5, 100], 60, 4, type)}, *ONE[operation])
 
@@ -351,6 +365,7 @@ def test_the_definitions_are_scipys() -> None:
     row = ff.events(table, time="t").window(ff.tumbling(40)).aggregate(**outputs).to_pylist()[0]
     line = stats.linregress(x, y)
     right = [stats.gmean(x), stats.hmean(x), stats.pmean(x, 2), float(np.prod(x)), float(np.ptp(x)), stats.skew(x)]
+    right = [x.sum(), x.mean(), *right]
     right += [stats.kurtosis(x), np.var(x, ddof=1), np.std(x), np.var(x, ddof=2), np.average(x, weights=y)]
     right += [np.cov(x, y)[0, 1], np.cov(x, y, ddof=0)[0, 1], line.rvalue]
     right += [{"slope": line.slope, "intercept": line.intercept}]

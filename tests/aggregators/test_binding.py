@@ -55,15 +55,15 @@ WRONG_STATES = [
 ]
 WRONG = [
     *(
-        (method, lambda *_, given=given: given, f"{method} of 'out'.*({sentence})")
+        (method, lambda *_, made=made: made, f"{method} of 'out'.*({sentence})")
         for method in ("accumulate", "combine", "deduct")
-        for given, sentence in WRONG_STATES
+        for made, sentence in WRONG_STATES
     ),
     *(
-        ("finish", lambda *_, given=given: given, "finish of 'out' returned")
-        for given in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])
+        ("finish", lambda *_, made=made: made, "finish of 'out' returned")
+        for made in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])
     ),
-    *(("finish", lambda *_, given=given: given, "int64") for given in (["a", "b"], [1.5, 2.5], [object(), object()])),
+    *(("finish", lambda *_, made=made: made, "int64") for made in (["a", "b"], [1.5, 2.5], [object(), object()])),
     # arguments cannot be changed
     ("combine", lambda self, a, b: a["total"].__iadd__(b["total"]), "combine of 'out'.*read-only"),
     ("combine", lambda self, a, b: b["total"].__setitem__(0, 9), "combine of 'out'.*read-only"),

@@ -31,6 +31,14 @@ def largest(values: list[Any]) -> Any:
     return max(values, default=None)
 
 
+def sums(rows: list[Row]) -> Any:
+    return total(known(rows, "x"))
+
+
+def high(rows: list[Row]) -> Any:
+    return largest(known(rows, "x"))
+
+
 def longest(rows: list[Row]) -> str:
     return max(known(rows, "s"), key=len, default="")
 
@@ -87,15 +95,15 @@ SPREAD = ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(lambda of: of["high"] 
 CASES: list[tuple[Any, Any]] = [
     (
         ff.AllOf(sum=ff.Sum("x"), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
-        lambda rows: dict(
-            sum=total(known(rows, "x")), high=largest(known(rows, "x")), words=longest(rows), first=first(rows)
-        ),
+        lambda rows: {
+            name: of(rows) for name, of in {"sum": sums, "high": high, "words": longest, "first": first}.items()
+        },
     ),
     (
         ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
         lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))},
     ),
-    (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: total(known(flagged(rows), "x"))),
+    (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: sums(flagged(rows))),
     (
         ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f"),
         lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x")),
@@ -111,7 +119,7 @@ CASES: list[tuple[Any, Any]] = [
     (ff.Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"), lambda rows: len(known(rows, "x", "f"))),
     (
         ff.Mapped(ff.AllOf(a=ff.Sum("a"), b=ff.Max("b")), lambda x: (x, -x), "x"),
-        lambda rows: {"a": total(known(rows, "x")), "b": largest([-x for x in known(rows, "x")])},
+        lambda rows: {"a": sums(rows), "b": largest([-x for x in known(rows, "x")])},
     ),
     (ff.FlatMapped(ff.Sum("v")), lambda rows: total([item for item in items(rows) if item is not None])),
     (ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())), pairs),
@@ -124,7 +132,7 @@ CASES: list[tuple[Any, Any]] = [
         ff.FlatMapped(ff.GroupedBy(ff.Count(), "v")),
         lambda rows: group_by("i", len)([{"i": item} for item in items(rows)]),
     ),
-    (ff.Sum("x").then(lambda x: x / 3), lambda rows: total(known(rows, "x")) / 3 if known(rows, "x") else None),
+    (ff.Sum("x").then(lambda x: x / 3), lambda rows: sums(rows) / 3 if known(rows, "x") else None),
     (
         SPREAD.then(np.abs).then(lambda x: x > 4),
         lambda rows: max(known(rows, "x")) - min(known(rows, "x")) > 4 if known(rows, "x") else None,
@@ -136,11 +144,11 @@ CASES: list[tuple[Any, Any]] = [
     *(
         (
             ff.GroupedBy(ff.AllOf(n=ff.Count(), x=ff.Sum("x")), by),
-            group_by(by, lambda own: {"n": len(own), "x": total(known(own, "x"))}),
+            group_by(by, lambda own: {"n": len(own), "x": sums(own)}),
         )
         for by in ("s", "g", "x", "flag")
     ),
-    (ff.GroupedBy(ff.Max("x"), "k2"), group_by("k2", lambda own: largest(known(own, "x")))),
+    (ff.GroupedBy(ff.Max("x"), "k2"), group_by("k2", high)),
     (ff.GroupedBy(ff.Min("s"), "k2"), group_by("k2", lambda own: min(known(own, "s"), default=None))),
     (ff.GroupedBy(ff.CollectList("x"), "k2"), group_by("k2", lambda own: known(own, "x"))),
     (ff.GroupedBy(Longest("s"), "k2"), group_by("k2", longest)),
@@ -161,7 +169,7 @@ CASES: list[tuple[Any, Any]] = [
         )
         for column in ("v", "p")
     ),
-    (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", lambda own: total(known(own, "x")))(entries(rows))),
+    (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", sums)(entries(rows))),
     (ff.Reducing("x", 0, np.add, np.subtract), reduced("x", 0, lambda a, b: a + b)),
     (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), reduced("x", 0, lambda a, b: a ^ b)),
     (ff.Reducing("x", 0, lambda a, b: a | b), reduced("x", 0, lambda a, b: a | b)),
