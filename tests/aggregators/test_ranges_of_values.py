@@ -39,11 +39,12 @@ def drawn() -> Iterator[tuple[Any, Any, Any, ItemRanges]]:
             yield values, weights, (low, high), ItemRanges(np.arange(501), low, high)
 
 
-def own(values: Any, ranges: ItemRanges) -> Iterator[list[Any]]:
-    """The values of each filled range, in their order."""
-    values = values[ranges.items].tolist()
+def own(values: Any, ranges: ItemRanges, weights: Any = None) -> Iterator[list[Any]]:
+    """The values of each filled range, in their order, as often as they weigh."""
+    chosen = values[ranges.items]
+    times = np.ones(len(chosen), int) if weights is None else weights[ranges.items]
     for low, high in zip(ranges.begin.tolist(), ranges.end.tolist(), strict=True):
-        yield values[low:high]
+        yield np.repeat(chosen[low:high], times[low:high]).tolist()
 
 
 def test_order_statistics(way: str) -> None:
@@ -51,15 +52,15 @@ def test_order_statistics(way: str) -> None:
         codes = codes_of(values[ranges.items], ranges)
         for weight in (None, weights[ranges.items]):
             total = ranges.sums(weight)
+            every = [sorted(of) for of in own(values, ranges, weights if weight is not None else None)]
             for share in (0.0, 0.3, 0.5, 1.0):
                 ranks = ((total - 1) * share).astype(np.int64)
                 found = order_statistics.select(codes, weight, ranges, ranks)
-                keys = [values[ranges.items][codes.first[each]].tolist() for each in found]
-                times = weights if weight is not None else np.ones(500, np.int64)
-                for at, (of, often) in enumerate(zip(own(values, ranges), own(times, ranges), strict=True)):
-                    each = sorted(value for value, count in zip(of, often, strict=True) for _ in range(count))
-                    rank = int(ranks[at])
-                    assert (keys[0][at], keys[1][at]) == (each[rank], each[min(rank + 1, len(each) - 1)])
+                keys = (values[ranges.items][codes.first[rows]].tolist() for rows in found)
+                right = [
+                    (of[rank], of[min(rank + 1, len(of) - 1)]) for of, rank in zip(every, ranks.tolist(), strict=True)
+                ]
+                assert list(zip(*keys, strict=True)) == right
 
 
 def test_distinct_values(way: str) -> None:
@@ -79,10 +80,8 @@ def test_distinct_values(way: str) -> None:
         assert listed.weight is not None
         keys, counts = values[ranges.items][codes.first[listed.code]].tolist(), listed.weight.tolist()
         at = 0
-        for number, (of, often) in enumerate(zip(own(values, ranges), own(weights, ranges), strict=True)):
-            known: Counter[int] = Counter()
-            for value, count in zip(of, often, strict=True):
-                known[value] += count
+        for number, of in enumerate(own(values, ranges, weights)):
+            known = Counter(of)
             size = int(listed.lengths[number])
             assert list(zip(keys[at : at + size], counts[at : at + size], strict=True)) == sorted(known.items())
             best = min(known, key=lambda value: (-known[value], value))
