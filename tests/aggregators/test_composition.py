@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from decimal import Decimal as D
 from typing import Any
@@ -14,7 +13,23 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.composites import Row, check, known, total
+from ..oracles.composites import (
+    check,
+    elements,
+    entries,
+    first,
+    flagged,
+    group_by,
+    high,
+    items,
+    known,
+    largest,
+    longest,
+    pairs,
+    reduced,
+    sums,
+    total,
+)
 from ..support.plans import BoundAggregate
 from ..support.toys import Longest
 
@@ -25,70 +40,6 @@ DECIMALS = pa.table(
         "long": pa.array([D("1.255"), D("2.5"), None, None], pa.decimal128(38, 3)),
     }
 )
-
-
-def largest(values: list[Any]) -> Any:
-    return max(values, default=None)
-
-
-def sums(rows: list[Row]) -> Any:
-    return total(known(rows, "x"))
-
-
-def high(rows: list[Row]) -> Any:
-    return largest(known(rows, "x"))
-
-
-def longest(rows: list[Row]) -> str:
-    return max(known(rows, "s"), key=len, default="")
-
-
-def first(rows: list[Row]) -> Any:
-    return next(iter(known(rows, "x")), None)
-
-
-def flagged(rows: list[Row]) -> list[Row]:
-    return [row for row in rows if row["flag"]]
-
-
-def items(rows: list[Row], column: str = "v") -> list[Any]:
-    return [item for value in known(rows, column) for item in value]
-
-
-def pairs(rows: list[Row]) -> Any:
-    """The items of pairs, each with the row's x."""
-    both = [(item, row["x"]) for row in rows for item in row["p"] or ()]
-    numbers = [x for _, x in both if x is not None]
-    return {"n": sum(item is not None for item, _ in both), "x": total(numbers), "items": len(both)}
-
-
-def grouped(rows: list[Row], by: str) -> list[tuple[Any, list[Row]]]:
-    """The rows of each value, in the order of the values: NaN last, zeros alike."""
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        if (value := row[by]) is not None:
-            value = "NaN" if value != value else value + 0.0 if isinstance(value, float) else value
-            found.setdefault(value, []).append(row)
-    return sorted(found.items(), key=lambda item: (item[0] == "NaN", item[0] if item[0] != "NaN" else 0))
-
-
-def group_by(by: str, of: Any) -> Any:
-    return lambda rows: [(value, of(own)) for value, own in grouped(rows, by)]
-
-
-def elements(rows: list[Row], column: str, of: Any) -> list[Any]:
-    """A function of the values at each place of lists."""
-    lists = known(rows, column)
-    places = [[each[i] for each in lists if len(each) > i] for i in range(max(map(len, lists), default=0))]
-    return [of([value for value in place if value is not None]) for place in places]
-
-
-def entries(rows: list[Row]) -> list[Row]:
-    return [{"k": key, "x": value} for m in known(rows, "m") for key, value in m]
-
-
-def reduced(column: str, identity: Any, one: Any) -> Any:
-    return lambda rows: functools.reduce(one, known(rows, column), identity)
 
 
 SPREAD = ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(lambda of: of["high"] - of["low"])

@@ -71,6 +71,17 @@ def test_every_way(stream: str) -> None:
     ff.check_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}), examples=8)
 
 
+def test_rows_of_a_landmark(way: str) -> None:
+    rng = np.random.default_rng(3)
+    t, x = np.cumsum(rng.integers(0, 9, 200)), rng.normal(1e6, 1.0, 200)
+    table = pa.table({"t": t, "k": np.arange(200) % 3, "x": pa.array(x, mask=rng.random(200) < 0.3)})
+    found = ff.events(table, time="t", by="k").window(ff.landmark()).with_columns(m=ff.Ewma("x", HALF_LIFE))
+    rows = table.to_pylist()
+    for at, got in enumerate(found["m"].to_pylist()):
+        right = weighted([(row["t"], row["x"]) for row in rows[at % 3 : at + 1 : 3]])
+        assert got == right or math.isclose(got, right, rel_tol=1e-14)
+
+
 def test_large_values_that_weigh_nothing_leave_nothing() -> None:
     """1e16 and 1e300 far in the past; and over long gaps weights are no floats any more, but zero."""
 

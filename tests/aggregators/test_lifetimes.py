@@ -248,20 +248,3 @@ def test_where_it_cannot_be_is_refused() -> None:
         with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
             lifetimes_of(BoundAggregate("x", operation, types))
     assert lifetimes_of(BoundAggregate("x", ff.Sum("x"), [pa.float64()])) is None
-
-
-def test_partials_travel() -> None:
-    """Through Arrow and merged with others, as those of tasks are."""
-    bound = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
-    one = np.array([0])
-    states = [
-        bound.accumulate(Lifetimes(one, 1, one, head=np.array([3]), tail=one), [pa.array([x])])
-        for x in (1.5, 2.5, math.inf)
-    ]
-    back = [{key: kind.from_arrow(kind.to_arrow(each[key])) for key, kind in bound.fields.items()} for each in states]
-    part = lifetimes_of(bound)
-    assert part is not None
-    merged = bound.combine(back[0], back[1])
-    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [2.0]
-    merged = bound.combine(merged, back[2])
-    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [math.inf]
