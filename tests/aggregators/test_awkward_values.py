@@ -27,6 +27,7 @@ from ..support.plans import BoundAggregate, bind
 SERIES = {
     **STREAMS,
     "equal": [1 / 3],
+    "equal, huge": [1e300],
     "zeros": [0.0, 1e200, 1e-200, -2.0, 3.0, 0.1, 7.0, 9.0],
     "one negative": [1.0, 2.0, 3.0, 4.5, 5.0, 6.0, 7.0, -1.0],
 }
