@@ -13,48 +13,25 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.composites import (
-    check,
-    elements,
-    entries,
-    first,
-    flagged,
-    group_by,
-    high,
-    items,
-    known,
-    largest,
-    longest,
-    pairs,
-    reduced,
-    sums,
-    total,
-)
+from ..oracles import composites
+from ..oracles.composites import check, group_by, high, items, known, largest, longest, sums, total
 from ..support.plans import BoundAggregate
 from ..support.toys import Longest
 
-DECIMALS = pa.table(
-    {
-        "t": [0, 1, 2, 3],
-        "d": pa.array([D("1.25"), D("2.50"), None, None], pa.decimal128(10, 2)),
-        "long": pa.array([D("1.255"), D("2.5"), None, None], pa.decimal128(38, 3)),
-    }
-)
-
-
+SHORT = pa.array([D("1.25"), D("2.50"), None, None], pa.decimal128(10, 2))
+LONG = pa.array([D("1.255"), D("2.5"), None, None], pa.decimal128(38, 3))
+DECIMALS = pa.table({"t": [0, 1, 2, 3], "d": SHORT, "long": LONG})
 SPREAD = ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(lambda of: of["high"] - of["low"])
 CASES: list[tuple[Any, Any]] = [
     (
         ff.AllOf(sum=ff.Sum("x"), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
-        lambda rows: {
-            name: of(rows) for name, of in {"sum": sums, "high": high, "words": longest, "first": first}.items()
-        },
+        lambda rows: {"sum": sums(rows), "high": high(rows), "words": longest(rows), "first": composites.first(rows)},
     ),
     (
         ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
         lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))},
     ),
-    (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: sums(flagged(rows))),
+    (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: sums(composites.flagged(rows))),
     (
         ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f"),
         lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x")),
@@ -73,7 +50,7 @@ CASES: list[tuple[Any, Any]] = [
         lambda rows: {"a": sums(rows), "b": largest([-x for x in known(rows, "x")])},
     ),
     (ff.FlatMapped(ff.Sum("v")), lambda rows: total([item for item in items(rows) if item is not None])),
-    (ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())), pairs),
+    (ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())), composites.pairs),
     (ff.FlatMapped(ff.Count(), None, "v"), lambda rows: len(items(rows))),
     (
         ff.FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s"),
@@ -105,7 +82,7 @@ CASES: list[tuple[Any, Any]] = [
     (ff.GroupedBy(Longest("s"), "k2"), group_by("k2", longest)),
     (
         ff.GroupedBy(ff.Filtered(ff.Count("x"), "flag").then(lambda n: n * 2), "k2"),
-        group_by("k2", lambda own: 2 * len(known(flagged(own), "x"))),
+        group_by("k2", lambda own: 2 * len(known(composites.flagged(own), "x"))),
     ),
     (
         ff.GroupedBy(ff.GroupedBy(ff.AllOf(c=ff.CountDistinct("s"), n=ff.Count()), "flag"), "k2"),
@@ -114,20 +91,20 @@ CASES: list[tuple[Any, Any]] = [
     *(
         (
             ff.ElementWise(ff.AllOf(s=ff.Sum(column), high=ff.Max(column), n=ff.Count(column))),
-            lambda rows, column=column: elements(
+            lambda rows, column=column: composites.elements(
                 rows, column, lambda values: {"s": total(values), "high": largest(values), "n": len(values)}
             ),
         )
         for column in ("v", "p")
     ),
-    (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", sums)(entries(rows))),
-    (ff.Reducing("x", 0, np.add, np.subtract), reduced("x", 0, lambda a, b: a + b)),
-    (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), reduced("x", 0, lambda a, b: a ^ b)),
-    (ff.Reducing("x", 0, lambda a, b: a | b), reduced("x", 0, lambda a, b: a | b)),
-    (ff.Reducing("x", -(2**63), np.maximum), reduced("x", -(2**63), max)),
-    (ff.Reducing("flag", False, np.logical_or), reduced("flag", False, lambda a, b: a or b)),
-    (ff.Reducing("f", math.inf, np.minimum), reduced("f", math.inf, min)),
-    (ff.Reducing("s", "", lambda a, b: a + b), reduced("s", "", lambda a, b: a + b)),
+    (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", sums)(composites.entries(rows))),
+    (ff.Reducing("x", 0, np.add, np.subtract), composites.reduced("x", 0, lambda a, b: a + b)),
+    (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), composites.reduced("x", 0, lambda a, b: a ^ b)),
+    (ff.Reducing("x", 0, lambda a, b: a | b), composites.reduced("x", 0, lambda a, b: a | b)),
+    (ff.Reducing("x", -(2**63), np.maximum), composites.reduced("x", -(2**63), max)),
+    (ff.Reducing("flag", False, np.logical_or), composites.reduced("flag", False, lambda a, b: a or b)),
+    (ff.Reducing("f", math.inf, np.minimum), composites.reduced("f", math.inf, min)),
+    (ff.Reducing("s", "", lambda a, b: a + b), composites.reduced("s", "", lambda a, b: a + b)),
 ]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-from collections import Counter
-from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -17,26 +15,12 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import ANY, DAY, NOON, VALUES, Row, assert_right, close, column, expected, ordered, table_of
+from ..oracles import brute
+from ..oracles.brute import ANY, OF_VALUES, VALUES, Row, assert_right, close, column, expected, known, ordered, table_of
 from ..support.plans import BoundAggregate
 
 SECOND = dt.timedelta(seconds=1)
-SHARES = [0.0, 0.07, 0.25, 0.5, 0.9, 1.0]
 NUMBERS = ["int8", "uint64", "float64", "float32", "short decimal", "long decimal"]
-
-
-def known(rows: list[Row]) -> list[Any]:
-    return [value for (value,) in rows if value is not None]
-
-
-def counted(values: list[Any]) -> Counter[Any]:
-    """How often each value occurs; NaN is one value."""
-    return Counter(math.nan if value != value else value for value in values)
-
-
-def mode(values: list[Any]) -> Any:
-    counts = counted(values)
-    return min(counts, key=lambda value: (-counts[value], ordered(value)), default=None)
 
 
 def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:
@@ -46,11 +30,6 @@ def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:
     )
 
 
-def discrete(values: list[Any], share: float) -> Any:
-    rank = max(math.ceil(Fraction(str(share)) * len(values)) - 1, 0)
-    return sorted(values, key=ordered)[rank] if values else None
-
-
 def linear(values: list[Any], share: float) -> float:
     """By the definition, with the place as a fraction; NaN is the greatest."""
     values = sorted(values, key=ordered)
@@ -58,27 +37,6 @@ def linear(values: list[Any], share: float) -> float:
     low, part = math.floor(place), float(place - math.floor(place))
     a, b = float(values[low]), float(values[math.ceil(place)])
     return a if a == b or part == 0 else a * (1 - part) + b * part
-
-
-OF_VALUES: dict[Any, Callable[[list[Any]], Any]] = {
-    ff.Min("x"): lambda values: min(values, key=ordered, default=None),
-    ff.Max("x"): lambda values: max(values, key=ordered, default=None),
-    ff.First("x"): lambda values: next(iter(values), None),
-    ff.Last("x"): lambda values: next(reversed(values), None),
-    ff.FirstN("x", 3): lambda values: values[:3],
-    ff.LastN("x", 3): lambda values: values[-3:],
-    ff.TopN("x", 3): lambda values: sorted(values, key=ordered, reverse=True)[:3],
-    ff.BottomN("x", 3): lambda values: sorted(values, key=ordered)[:3],
-    ff.CollectList("x"): list,
-    ff.CollectSet("x"): lambda values: sorted(counted(values), key=ordered),
-    ff.CountDistinct("x"): lambda values: len(counted(values)),
-    ff.Mode("x"): mode,
-    ff.Histogram("x"): lambda values: sorted(counted(values).items(), key=lambda item: ordered(item[0])),
-    ff.Quantile("x", 0.5, method="discrete"): lambda values: discrete(values, 0.5),
-    ff.Quantile("x", SHARES, method="discrete"): lambda values: (
-        [discrete(values, q) for q in SHARES] if values else None
-    ),
-}
 
 
 @pytest.mark.parametrize("kind", ANY)
@@ -198,7 +156,7 @@ def test_pairs_of_values(kinds: tuple[str, str]) -> None:
 @pytest.mark.parametrize("kind", ["int8", "float32", "short decimal", "long decimal"])
 def test_distinct_sum(kind: str) -> None:
     def right(rows: list[Row]) -> Any:
-        values = list(counted(known(rows)))
+        values = list(brute.counted(known(rows)))
         if values and all(isinstance(value, float) and math.isfinite(value) for value in values):
             return float(sum(map(Fraction, values)))
         with localcontext(prec=60):
@@ -212,15 +170,15 @@ def test_many_values_and_many_frames() -> None:
     rng = np.random.default_rng(1)
     values = rng.integers(0, 2**62, 500)[rng.integers(0, 500, 3000)]
     table = pa.table({"t": rng.integers(0, 50, 3000), "key": np.zeros(3000, int), "x": values})
-    assert_right(ff.CountDistinct("x"), table, lambda rows: len(counted(known(rows))), windows=[(5, 2)])
+    assert_right(ff.CountDistinct("x"), table, lambda rows: len(brute.counted(known(rows))), windows=[(5, 2)])
 
 
 @pytest.mark.parametrize("kind", [*NUMBERS, "normal"])
 def test_quantiles(kind: str) -> None:
     normal = pa.array(np.random.default_rng(3).normal(size=220))
     table = table_of(x=normal if kind == "normal" else column(kind))
-    right = lambda rows: [linear(known(rows), q) for q in SHARES] if known(rows) else None  # noqa: E731
-    assert_right(ff.Quantile("x", SHARES), table, right, close, windows=[(1, 1), (24, 3)])
+    right = lambda rows: [linear(known(rows), q) for q in brute.SHARES] if known(rows) else None  # noqa: E731
+    assert_right(ff.Quantile("x", brute.SHARES), table, right, close, windows=[(1, 1), (24, 3)])
     middle = lambda rows: linear(known(rows), 0.5) if known(rows) else None  # noqa: E731
     assert_right(ff.Median("x"), table, middle, close, windows=[(5, 2)])
 
@@ -234,9 +192,9 @@ BINS = [
     *itertools.product(
         ["int8", "float64", "float32", "short decimal"], [[-3, 0, 2, 127], [-2.5, 1.5], [0.5, 0.75, math.inf]]
     ),
-    ("date", [dt.date(1905, 1, 1), DAY, DAY + dt.timedelta(2)]),
-    ("timestamp", [NOON.replace(year=1910, month=3), NOON, NOON + SECOND]),
-    ("timestamp", [NOON.astimezone(dt.timezone(dt.timedelta(hours=5))), NOON.replace(year=2030)]),
+    ("date", [dt.date(1905, 1, 1), brute.DAY, brute.DAY + dt.timedelta(2)]),
+    ("timestamp", [brute.NOON.replace(year=1910, month=3), brute.NOON, brute.NOON + SECOND]),
+    ("timestamp", [brute.NOON.astimezone(dt.timezone(dt.timedelta(hours=5))), brute.NOON.replace(year=2030)]),
     ("duration", [dt.timedelta(hours=-1), dt.timedelta(0), dt.timedelta(1)]),
 ]
 
@@ -262,11 +220,10 @@ def test_bins_of_numpy_times_and_large_integers() -> None:
 
 
 def test_concat() -> None:
-    for delimiter, prefix, suffix in (("; ", "<", ">"), ("", "", "")):
-        operation = ff.Concat("x", delimiter, prefix=prefix, suffix=suffix)
-        right = lambda rows: prefix + delimiter.join(known(rows)) + suffix if known(rows) else None  # noqa: B023, E731
+    framed = ff.Concat("x", "; ", prefix="<", suffix=">")
+    for operation, text in ((framed, lambda values: f"<{'; '.join(values)}>"), (ff.Concat("x"), "".join)):
+        right = lambda rows, text=text: text(known(rows)) if known(rows) else None  # noqa: E731
         assert_right(operation, table_of(x=column("string")), right, windows=[(5, 2), (24, 3)])
-    assert_right(ff.Concat("x"), table_of(x=column("string")), lambda rows: "".join(known(rows)) or mode(known(rows)))
 
 
 def test_lists_of_lists() -> None:
