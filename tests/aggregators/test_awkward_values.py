@@ -100,15 +100,14 @@ SHAPES = {
 }
 OF_TWO = [
     *((operation, name, PAIRS[name]) for operation in TWO for name in PAIRS),
-    *((ff.WeightedAverage("x", "y"), name, columns) for name, columns in WEIGHTS.items()),
+    *(([*TWO][0], name, columns) for name, columns in WEIGHTS.items()),
     *((operation, name, SHAPES[name]) for operation in [*TWO][2:4] for name in SHAPES),
 ]
 
 
 @pytest.mark.parametrize(("operation", "columns"), [pytest.param(o, c, id=f"{o!r} {n}") for o, n, c in OF_TWO])
 def test_of_awkward_pairs(operation: Any, columns: list[pa.Array]) -> None:
-    right = next(right for each, right in TWO.items() if repr(each) == repr(operation))
-    assert_right(operation, dict(zip("xy", columns, strict=True)), *right)
+    assert_right(operation, dict(zip("xy", columns, strict=True)), *TWO[operation])
 
 
 TIMES = [pa.timestamp("s"), pa.timestamp("ms", "Europe/Berlin"), pa.timestamp("us", "UTC"), pa.timestamp("ns")]
