@@ -100,7 +100,7 @@ SHAPES = {
 }
 OF_TWO = [
     *((operation, name, PAIRS[name]) for operation in TWO for name in PAIRS),
-    *(([*TWO][0], name, columns) for name, columns in WEIGHTS.items()),
+    *((next(iter(TWO)), name, columns) for name, columns in WEIGHTS.items()),
     *((operation, name, SHAPES[name]) for operation in [*TWO][2:4] for name in SHAPES),
 ]
 

@@ -86,9 +86,9 @@ def assert_mean(got: float | None, own: list[tuple[Any, int]], frames: int) -> N
 def check(operation: Any, type: pa.DataType | None, events: Sequence[Event], size: int, every: int) -> None:
     """Windows are those that events are in; results are right in each."""
     found = results(operation, type, events, size, every)
-    starts = [(e.key, at) for e in events for at in range((e.start - size) // every * every + every, e.end, every)]
+    first = [(e.start - size) // every * every + every for e in events]
     assert found.keys() == {
-        (key, start, start + size) for key, start in starts if clipped(events, (key, start, start + size))
+        (e.key, at, at + size) for e, since in zip(events, first, strict=True) for at in range(since, e.end, every)
     }
     for window, got in found.items():
         own = clipped(events, window)
