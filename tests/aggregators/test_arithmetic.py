@@ -94,7 +94,6 @@ def result(operation: Operation, **columns: Any) -> Any:
         (ff.Max("x") * ff.Max("x"), {"x": pa.array([3e30], pa.float32())}, pytest.approx(9e60, rel=1e-6)),
         (ff.Max("at") - ff.Min("at"), {"at": [dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 3)]}, dt.timedelta(days=2)),
     ],
-    ids=repr,
 )
 def test_awkward_operands(operation: Operation, columns: dict[str, Any], right: Any) -> None:
     """Null, zero below the line, numbers of numpy, integers above what floats hold, small types, times."""

@@ -59,7 +59,7 @@ FEW = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "right"), FEW, ids=repr)
+@pytest.mark.parametrize(("operation", "right"), [pytest.param(*case, id=repr(case[0])) for case in FEW])
 def test_few_values_are_exact(operation: Any, right: Any) -> None:
     check(operation, right)
 
