@@ -79,32 +79,26 @@ def result(operation: Operation, **columns: Any) -> Any:
     return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(x=operation)["x"].to_pylist()[0]
 
 
-def test_a_null_operand_gives_null() -> None:
-    nothing = pa.array([None, None], pa.int64())
-    assert result(ff.Sum("x") / ff.Count(), x=nothing) is None
-    assert result(ff.Count() * ff.Sum("x"), x=nothing) is None
-
-
-def test_division_by_zero_is_that_of_floats() -> None:
-    assert result(ff.Sum("x") / ff.Sum("z"), x=[1], z=[0]) == math.inf
-    assert result(-ff.Sum("x") / ff.Sum("z"), x=[1], z=[0]) == -math.inf
-    assert math.isnan(result(ff.Sum("z") / ff.Sum("z"), z=[0]))
-
-
-def test_numbers_of_numpy_and_integers_above_what_floats_hold() -> None:
-    assert result(np.float64(2) * ff.Max("x"), x=[3]) == 6.0
-    assert result(np.int64(2) + ff.Max("x"), x=[2**53 + 1]) == 2**53 + 3
-    assert result(ff.Max("x") / ff.Max("y"), x=[2**60 + 1], y=[2**60 - 1]) == pytest.approx(1)
-
-
-def test_small_types_do_not_overflow() -> None:
-    assert result(ff.Max("x") + ff.Max("x"), x=pa.array([127], pa.int8())) == 254
-    assert result(ff.Max("x") * ff.Max("x"), x=pa.array([3e30], pa.float32())) == pytest.approx(9e60, rel=1e-6)
-
-
-def test_times_are_subtracted() -> None:
-    at = [dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 3)]
-    assert result(ff.Max("at") - ff.Min("at"), at=at) == dt.timedelta(days=2)
+@pytest.mark.parametrize(
+    ("operation", "columns", "right"),
+    [
+        (ff.Sum("x") / ff.Count(), {"x": pa.array([None, None], pa.int64())}, None),
+        (ff.Count() * ff.Sum("x"), {"x": pa.array([None, None], pa.int64())}, None),
+        (ff.Sum("x") / ff.Sum("z"), {"x": [1], "z": [0]}, math.inf),
+        (-ff.Sum("x") / ff.Sum("z"), {"x": [1], "z": [0]}, -math.inf),
+        (ff.Sum("z") / ff.Sum("z"), {"z": [0]}, math.nan),
+        (np.float64(2) * ff.Max("x"), {"x": [3]}, 6.0),
+        (np.int64(2) + ff.Max("x"), {"x": [2**53 + 1]}, 2**53 + 3),
+        (ff.Max("x") / ff.Max("y"), {"x": [2**60 + 1], "y": [2**60 - 1]}, pytest.approx(1)),
+        (ff.Max("x") + ff.Max("x"), {"x": pa.array([127], pa.int8())}, 254),
+        (ff.Max("x") * ff.Max("x"), {"x": pa.array([3e30], pa.float32())}, pytest.approx(9e60, rel=1e-6)),
+        (ff.Max("at") - ff.Min("at"), {"at": [dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 3)]}, dt.timedelta(days=2)),
+    ],
+)
+def test_awkward_operands(operation: Operation, columns: dict[str, Any], right: Any) -> None:
+    """Null, zero below the line, numbers of numpy, integers above what floats hold, small types, times."""
+    found = result(operation, **columns)
+    assert found == right or (found != found and right != right)
 
 
 def test_what_does_not_fit_is_an_error() -> None:
@@ -112,38 +106,6 @@ def test_what_does_not_fit_is_an_error() -> None:
         result(ff.Max("x") + 1, x=[2**63 - 1])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        (lambda: ff.Sum("a") * "b", "'*' between aggregates is given 'b'; expected an aggregate operation or a number"),
-        (lambda: ff.Sum("a") / ff.Count, "given Count; expected .* such as ff.Count(...)"),
-        (lambda: None + ff.Sum("a"), "'+' between aggregates is given None"),
-        (lambda: ff.Sum("a") - True, "'-' between aggregates is given True"),
-        (lambda: pa.array([1]) + ff.Sum("a"), "'+' between aggregates is given a pyarrow Int64Array"),
-    ],
-)
-def test_wrong_operands(wrong: Any, sentence: str) -> None:
-    with pytest.raises(ff.QueryError) as caught:
-        wrong()
-    for part in sentence.split(" .* "):
-        assert part in str(caught.value)
-
-
-def test_operands_without_numbers() -> None:
-    with pytest.raises(ff.ColumnError, match=r"needs numbers for its operands; Max\('s'\) gives string"):
-        result(ff.Max("s") + 1, s=["a"])
-    with pytest.raises(ff.ColumnError, match=r"cannot be computed of timestamp\[us\] and timestamp\[us\]"):
-        result(ff.Max("at") + ff.Min("at"), at=[dt.datetime(2026, 1, 1)])
-
-
-def test_windows_of_an_operand_are_refused() -> None:
-    with pytest.raises(ff.QueryError, match=r"has .over\(...\) inside; expected it on the whole output"):
-        result(ff.Sum("x").over(ff.tumbling(2)) / ff.Count(), x=[1])
-
-
-def test_it_prints_as_it_is_written() -> None:
+def test_names() -> None:
     assert repr((1 - ff.Sum("d")) * ff.Count()) == "(1 - Sum('d')) * Count()"
-
-
-def test_mean_is_average() -> None:
     assert ff.Mean is ff.Average

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import traceback
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -12,18 +14,20 @@ import pytest
 
 import framefold as ff
 
+from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate, same
 from ..support.states import Compensated
-from ..support.toys import Total
+from ..support.toys import Joined, Total
 
 
 def bound(operation: Any, *types: pa.DataType) -> BoundAggregate:
     return BoundAggregate("out", operation, types or [pa.int64()] * len(operation.columns))
 
 
-def broken(**methods: Any) -> Any:
-    """`Total` with some of its members replaced, declared so that binding makes no trial."""
-    return type("Broken", (Total,), {"result": "int64", "commutative": True, "__module__": __name__, **methods})("x")
+def broken(base: Any = Total, columns: tuple[str, ...] = ("x",), **methods: Any) -> Any:
+    """An operation with some of its members replaced, declared so that binding makes no trial."""
+    own = {"result": base.__dict__.get("result", "int64"), "commutative": True, "__module__": __name__}
+    return type("Broken", (base,), own | methods)(*columns)
 
 
 def states(*values: int) -> Any:
@@ -32,126 +36,123 @@ def states(*values: int) -> Any:
 
 def run(operation: Any, method: str) -> None:
     made = bound(operation)
+    two = [states(1, 2), states(3, 4)]
+    if isinstance(operation, ff.PythonOperation):
+        two = [{"state": np.array(["a", "b"], object)}] * 2
     if method == "accumulate":
         made.accumulate(ff.Frames(np.array([0, 1, 1]), 2, np.arange(3)), [pa.array([1, 2, 3])])
-    elif method == "finish":
-        made.finish(states(1, 2))
     else:
-        getattr(made, method)(states(1, 2), states(3, 4))
+        getattr(made, method)(*(two[:1] if method == "finish" else two))
 
 
-WRONG: dict[str, tuple[Any, str]] = {
-    "too few": (lambda *_: {"total": np.array([1])}, "1 states.*expected (2|128)"),
-    "too many": (lambda *_: {"total": np.arange(3)}, "3 states.*expected (2|128)"),
-    "no dict": (lambda *_: [1, 2], "dict"),
-    "none": (lambda *_: None, "dict"),
-    "no field": (lambda *_: {}, "no field 'total'"),
-    "another field": (lambda *_: {"total": np.arange(2), "n": np.arange(2)}, "undeclared field 'n'"),
-    "floats": (lambda *_: {"total": np.array([1.5, 2.5])}, "int64"),
-    "strings": (lambda *_: {"total": np.array(["a", "b"])}, "int64"),
-    "a scalar": (lambda *_: {"total": 5}, "total"),
-    "two dimensions": (lambda *_: {"total": np.ones((2, 2), np.int64)}, "total"),
-}
+WRONG_STATES = [
+    ({"total": np.array([1])}, "1 states.*expected (2|128)"),
+    ({"total": np.arange(3)}, "3 states.*expected (2|128)"),
+    *(([1, 2], "dict"), (None, "dict"), ({}, "no field 'total'")),
+    ({"total": np.arange(2), "n": np.arange(2)}, "undeclared field 'n'"),
+    *(({"total": np.array([1.5, 2.5])}, "int64"), ({"total": np.array(["a", "b"])}, "int64")),
+    *(({"total": 5}, "total"), ({"total": np.ones((2, 2), np.int64)}, "total")),
+]
+WRONG = [
+    *(
+        (method, lambda *_, made=made: made, f"{method} of 'out'.*({sentence})")
+        for method in ("accumulate", "combine", "deduct")
+        for made, sentence in WRONG_STATES
+    ),
+    *(
+        ("finish", lambda *_, made=made: made, "finish of 'out' returned")
+        for made in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])
+    ),
+    *(("finish", lambda self, a, made=made: [made] * len(a["total"]), "int64") for made in ("a", 1.5, object())),
+    # arguments cannot be changed
+    ("combine", lambda self, a, b: a["total"].__iadd__(b["total"]), "combine of 'out'.*read-only"),
+    ("combine", lambda self, a, b: b["total"].__setitem__(0, 9), "combine of 'out'.*read-only"),
+    ("deduct", lambda self, a, b: a["total"].__iadd__(b["total"]), "deduct of 'out'.*read-only"),
+    ("accumulate", lambda self, frames, x: x.__setitem__(0, 9), "accumulate of 'out'.*read-only"),
+    ("finish", lambda self, a: a["total"].__imul__(2), "finish of 'out'.*read-only"),
+]
 
 
-@pytest.mark.parametrize("method", ["accumulate", "combine", "deduct"])
-@pytest.mark.parametrize("wrong", WRONG)
-def test_wrong_states_are_refused(method: str, wrong: str) -> None:
-    function, message = WRONG[wrong]
-    with pytest.raises(ff.OperationError, match=message) as caught:
+@pytest.mark.parametrize(("method", "function", "sentence"), WRONG)
+def test_what_functions_must_not_do(method: str, function: Any, sentence: str) -> None:
+    with pytest.raises(ff.OperationError, match=sentence) as caught:
         run(broken(**{method: function}), method)
-    assert f"{method} of 'out'" in str(caught.value)
+    assert "read-only" not in sentence or isinstance(caught.value.__cause__, ValueError)
 
 
-@pytest.mark.parametrize("value", [np.array([1]), np.arange(3), 5, None, [1, 2, 3]])
-def test_wrong_results_are_refused(value: Any) -> None:
-    with pytest.raises(ff.OperationError, match="finish of 'out' returned"):
-        run(broken(finish=lambda *_: value), "finish")
+BASES = [
+    *((Total, method) for method in ("accumulate", "combine", "deduct", "finish")),
+    *((Joined, method) for method in ("create", "accumulate", "combine", "finish")),
+]
 
 
-@pytest.mark.parametrize("value", [["a", "b"], [1.5, 2.5], [object(), object()]])
-def test_results_of_another_type_are_refused(value: Any) -> None:
-    with pytest.raises(ff.OperationError, match="int64"):
-        run(broken(finish=lambda _, a: value[:1] * len(a["total"])), "finish")
-
-
-def change_left(self: Any, a: Any, b: Any) -> Any:
-    a["total"] += b["total"]
-    return a
-
-
-def change_right(self: Any, a: Any, b: Any) -> Any:
-    b["total"][0] = 9
-    return b
-
-
-def change_input(self: Any, frames: Any, x: Any) -> Any:
-    x[0] = 9
-    return {"total": frames.sum(x)}
-
-
-def change_finished(self: Any, a: Any) -> Any:
-    a["total"] *= 2
-    return a["total"]
-
-
-@pytest.mark.parametrize(
-    ("method", "function"),
-    [
-        ("combine", change_left),
-        ("combine", change_right),
-        ("deduct", change_left),
-        ("accumulate", change_input),
-        ("finish", change_finished),
-    ],
-)
-def test_arguments_cannot_be_changed(method: str, function: Any) -> None:
-    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*read-only") as caught:
-        run(broken(**{method: function}), method)
-    assert isinstance(caught.value.__cause__, ValueError)
-
-
-@pytest.mark.parametrize("method", ["accumulate", "combine", "deduct", "finish"])
-def test_a_users_exception_keeps_its_traceback(method: str) -> None:
+@pytest.mark.parametrize(("base", "method"), BASES)
+def test_a_users_exception_keeps_its_traceback(base: Any, method: str) -> None:
     def boom(self: Any, *_: Any) -> Any:
         raise ZeroDivisionError("boom")
 
     with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
-        run(broken(**{method: boom}), method)
+        run(broken(base, **{method: boom}), method)
     cause = caught.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
-    names = []
-    step = cause.__traceback__
-    while step:
-        names.append(step.tb_frame.f_code.co_name)
-        step = step.tb_next
-    assert names[-1] == "boom"
+    assert traceback.extract_tb(cause.__traceback__)[-1].name == "boom"
 
 
-@pytest.mark.parametrize("method", ["accumulate", "combine", "finish"])
-def test_missing_methods_are_named(method: str) -> None:
+@pytest.mark.parametrize(
+    ("base", "method"), [each for each in BASES if each not in ((Total, "deduct"), (Joined, "finish"))]
+)
+def test_missing_methods_are_named(base: Any, method: str) -> None:
     with pytest.raises(ff.OperationError, match=f"has no {method}"):
-        bound(broken(**{method: getattr(ff.AggregateOperation, method)}))
+        bound(broken(base, **{method: getattr(base.__mro__[1], method)}))
 
 
-def test_a_state_must_be_declared() -> None:
-    with pytest.raises(ff.OperationError, match="declares no state"):
-        bound(broken(state={}))
-    with pytest.raises(ff.OperationError, match="'floaty'"):
-        bound(broken(state={"total": "floaty"}))
+@pytest.mark.parametrize(
+    ("operation", "sentence"),
+    [
+        (broken(state={}), "declares no state"),
+        (broken(state={"total": "floaty"}), "'floaty'"),
+        (broken(create=lambda self: {}), r"create of 'out'.*no field"),
+        (broken(create=lambda self: {"total": "zero"}), "create of 'out'"),
+        (broken(columns=()), "given 0 columns, but its accumulate takes 1"),
+        (broken(columns=("x", "y")), "given 2 columns, but its accumulate takes 1"),
+        (broken(Joined, columns=()), "column"),
+        (broken(Joined, columns=("x", "y")), "column"),
+        (broken(finish=lambda self, a: [None] * len(a["total"]), result=None), "declare it"),
+        (broken(result="nonsense"), "'nonsense'"),
+    ],
+)
+def test_what_is_declared_wrongly(operation: Any, sentence: str) -> None:
+    """Said before anything runs."""
+    with pytest.raises(ff.OperationError, match=sentence):
+        bound(operation)
 
 
-def test_create_is_checked() -> None:
-    with pytest.raises(ff.OperationError, match=r"create of 'out'.*no field"):
-        bound(broken(create=lambda self: {}))
-    with pytest.raises(ff.OperationError, match="create of 'out'"):
-        bound(broken(create=lambda self: {"total": "zero"}))
+FINISHED: list[tuple[Any, pa.DataType]] = [
+    (lambda self, a: a["total"] / 2, pa.float64()),
+    (lambda self, a: a["total"], pa.int64()),
+    (lambda self, a: a["total"] > 3, pa.bool_()),
+    (lambda self, a: [str(each) for each in a["total"]], pa.string()),
+    (lambda self, a: [[int(each)] for each in a["total"]], pa.list_(pa.int64())),
+    (lambda self, a: np.ma.masked_array(a["total"] * 1.5, a["total"] > 3), pa.float64()),
+    (lambda self, a: pa.array(a["total"]).cast(pa.int8()), pa.int8()),
+    (lambda self, a: pa.chunked_array([pa.array(a["total"])]), pa.int64()),
+    (lambda self, a: Compensated.of(a["total"]), pa.float64()),
+]
+DECLARED = {
+    "float32": pa.float32(),
+    pa.int8(): pa.int8(),
+    np.float64: pa.float64(),
+    "list<string>": pa.list_(pa.string()),
+}
 
 
-@pytest.mark.parametrize("columns", [(), ("x", "y")])
-def test_the_number_of_columns_must_fit(columns: tuple[str, ...]) -> None:
-    with pytest.raises(ff.OperationError, match=f"given {len(columns)} columns, but its accumulate takes 1"):
-        bound(Total(*columns))
+def test_the_type_of_the_result() -> None:
+    """It is found out by a trial, or declared."""
+    for finish, expected in FINISHED:
+        made = bound(broken(finish=finish, result=None))
+        assert (made.result, made.finish(states(1, 2)).type) == (expected, expected)
+    for declared, expected in DECLARED.items():
+        assert bound(broken(result=declared)).result == expected
 
 
 def test_columns_are_names() -> None:
@@ -159,79 +160,33 @@ def test_columns_are_names() -> None:
         Total(3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("finish", "expected"),
-    [
-        (lambda self, a: a["total"] / 2, pa.float64()),
-        (lambda self, a: a["total"], pa.int64()),
-        (lambda self, a: a["total"] > 3, pa.bool_()),
-        (lambda self, a: [str(each) for each in a["total"]], pa.string()),
-        (lambda self, a: [[int(each)] for each in a["total"]], pa.list_(pa.int64())),
-        (lambda self, a: np.ma.masked_array(a["total"] * 1.5, a["total"] > 3), pa.float64()),
-        (lambda self, a: pa.array(a["total"]).cast(pa.int8()), pa.int8()),
-        (lambda self, a: pa.chunked_array([pa.array(a["total"])]), pa.int64()),
-        (lambda self, a: Compensated.of(a["total"]), pa.float64()),
-    ],
-)
-def test_the_type_of_the_result_is_found_out(finish: Any, expected: pa.DataType) -> None:
-    made = bound(broken(finish=finish, result=None))
-    assert made.result == expected
-    assert made.finish(states(1, 2)).type == expected
-
-
-@pytest.mark.parametrize(
-    ("declared", "expected"),
-    [
-        ("float32", pa.float32()),
-        (pa.int8(), pa.int8()),
-        (np.float64, pa.float64()),
-        ("list<string>", pa.list_(pa.string())),
-    ],
-)
-def test_the_declared_type_of_the_result(declared: Any, expected: pa.DataType) -> None:
-    assert bound(broken(result=declared)).result == expected
-
-
-def test_a_result_without_a_type() -> None:
-    with pytest.raises(ff.OperationError, match="declare it"):
-        bound(broken(finish=lambda self, a: [None] * len(a["total"]), result=None))
-    with pytest.raises(ff.OperationError, match="'nonsense'"):
-        bound(broken(result="nonsense"))
-
-
 def test_masked_results_are_null() -> None:
     made = bound(broken(finish=lambda self, a: np.ma.masked_array(a["total"], [True, False])))
     assert made.finish(states(1, 2)).to_pylist() == [None, 2]
 
 
-class Keep(ff.AggregateOperation):
-    """Keeps the left or the right state, or adds them; zero is an identity of some of that only."""
-
-    state = {"value": "float64"}
-    result = "float64"
-    try_laws = False
-
-    def __init__(self, column: str, how: str) -> None:
-        super().__init__(column)
-        self.how = how
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"value": frames.first(x).astype(float)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        a, b = a["value"], b["value"]
-        return {"value": {"left": a, "right": b, "add": a + b, "min": np.minimum(a, b), "nan": a * np.nan}[self.how]}
-
-    def finish(self, a: Any) -> Any:
-        return a["value"]
+JOINS: dict[str, tuple[Any, bool]] = {  # zero is an identity of some of them only
+    "left": (lambda a, b: a, False),
+    "right": (lambda a, b: b, False),
+    "add": (lambda a, b: a + b, True),
+    "min": (np.minimum, True),
+    "nan": (lambda a, b: a * np.nan, True),
+}
 
 
-@pytest.mark.parametrize(
-    ("how", "expected"), [("left", False), ("right", False), ("add", True), ("min", True), ("nan", True)]
-)
+@pytest.mark.parametrize("how", JOINS)
 @pytest.mark.parametrize("type", [pa.int64(), pa.float64(), pa.uint8()])
-def test_commutativity_is_tried(how: str, expected: bool, type: pa.DataType) -> None:
-    assert bound(Keep("x", how), type).commutative is expected
+def test_commutativity_is_tried(how: str, type: pa.DataType) -> None:
+    join, expected = JOINS[how]
+    operation = broken(
+        state={"total": "float64"},
+        result="float64",
+        commutative=None,
+        try_laws=False,
+        accumulate=lambda self, frames, x: {"total": frames.first(x).astype(float)},
+        combine=lambda self, a, b: {"total": join(a["total"], b["total"])},
+    )
+    assert bound(operation, type).commutative is expected
 
 
 def test_commutativity_is_not_assumed() -> None:
@@ -263,7 +218,7 @@ def test_equality_of_states() -> None:
     assert same(np.array([(1, 2), "a"], object), np.array([(1, 2), "a"], object))
 
 
-@pytest.mark.parametrize("operation", [ff.Sum("x"), ff.Min("x"), ff.Last("x"), Total("x")])
+@pytest.mark.parametrize("operation", [ff.Sum("x"), ff.Min("x"), ff.Last("x"), Total("x"), Joined("x")], ids=repr)
 def test_bound_operations_can_be_sent(operation: Any) -> None:
     made = bound(operation)
     sent = pickle.loads(cloudpickle.dumps(made))
@@ -273,11 +228,76 @@ def test_bound_operations_can_be_sent(operation: Any) -> None:
     assert of[0] == of[1]
 
 
-def test_columns_that_cannot_be_used() -> None:
-    for operation, type in (
-        (ff.Sum("x"), pa.string()),
-        (ff.Variance("x"), pa.bool_()),
-        (ff.Min("x"), pa.list_(pa.int8())),
-    ):
-        with pytest.raises(ff.ColumnError, match="'x'"):
-            bound(operation, type)
+# --- operations of one state and one value at a time ------------------------------------------------------------------
+
+
+def test_python_operations() -> None:
+    made = bound(Joined("x"))
+    assert made.commutative is False
+    frames = ff.Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
+    made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
+    assert made.finish(made_states).to_pylist() == ["8", "97"]
+    assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
+
+
+class Histogram(Joined):
+    """A state that is a numpy array, whose == has no truth value."""
+
+    result = "list<int64>"
+
+    def create(self) -> Any:
+        return np.zeros(3, np.int64)
+
+    def accumulate(self, state: Any, value: Any) -> Any:
+        return state + (np.arange(3) == value)
+
+
+def test_states_may_be_arrays() -> None:
+    table = pa.table({"t": [0, 1, 2], "x": [0, 2, 2]})
+    result = ff.events(table, time="t").window(ff.sliding(2, 1)).aggregate(h=Histogram("x"))
+    assert result["h"].to_pylist() == [[1, 0, 0], [1, 0, 1], [0, 0, 2], [0, 0, 1]]
+
+
+def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[int, str]]:
+    """Key and joined values of each window that :class:`Joined` gives, in order."""
+    found: dict[tuple[int, int], str] = {}
+    for time, key, x in sorted(events, key=lambda event: event[0]):
+        for start in range(time - size + 1, time + 1):
+            found[key, start] = found.get((key, start), "") + str(x)
+    return [(key, found[key, start]) for key, start in sorted(found)]
+
+
+@pytest.mark.parametrize("most", [0, 300, 1 << 20])
+def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+    """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
+    limit(held_object_bytes=most, pending_partials=8, batch_rows=10)
+    held: list[int] = []
+    release = inner("release of held objects")
+
+    def spied(store: Any, least: int) -> None:
+        release(store, least)
+        held.append(len(store.values))
+
+    monkeypatch.setattr(*place_of("release of held objects"), spied)
+    rng = np.random.default_rng(3)
+    times, keys, x = np.arange(400) // 4, rng.integers(0, 2, 400), rng.integers(0, 10, 400)
+    table = pa.table({"t": times, "k": keys, "x": x})
+    found = ff.events(table, time="t", by="k").window(ff.sliding(5, 1)).aggregate(words=Joined("x"))
+    wanted = joined_by_hand(list(zip(times.tolist(), keys.tolist(), x.tolist(), strict=True)), 5)
+    assert list(zip(found["k"].to_pylist(), found["words"].to_pylist(), strict=True)) == wanted
+    partials = len(set(zip(times.tolist(), keys.tolist(), strict=True)))
+    assert len(held) > 3
+    assert max(held) <= partials
+
+
+class Pairs(Joined):
+    """Joins two columns."""
+
+    def accumulate(self, state: Any, value: Any, other: Any) -> Any:
+        return f"{state}{value}{other}"
+
+
+def test_rows_of_two_columns() -> None:
+    table = pa.table({"t": [0, 1, 1], "x": [0, 2, 4], "y": [1, 3, 5]})
+    result = ff.events(table, time="t").window(ff.tumbling(2)).aggregate(pairs=Pairs("x", "y"))
+    assert result["pairs"].to_pylist() == ["012345"]

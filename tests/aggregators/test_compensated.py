@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ..oracles.by_definition import sum_verdict
 from ..support.states import HUGE, Compensated, CompensatedField, two_sum
 
 ordinary = st.floats(-1e280, 1e280)
@@ -35,27 +35,6 @@ def total(values: list[float]) -> Compensated:
     return so_far
 
 
-def ieee(values: list[float]) -> float | None:
-    """The sum where a NaN or an infinity decides it."""
-    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
-        return math.nan
-    infinite = [value for value in values if math.isinf(value)]
-    return infinite[0] if infinite else None
-
-
-def assert_no_worse_than_adding_up(got: float, values: list[float]) -> None:
-    decided = ieee(values)
-    if decided is not None:
-        assert got == decided or (math.isnan(got) and math.isnan(decided))
-        return
-    exact = sum(map(Fraction, values), Fraction(0))
-    size = sum((abs(Fraction(value)) for value in values), Fraction(0))
-    if math.isinf(got):
-        assert abs(exact) + size * Fraction(len(values), 2**53) >= Fraction(2) ** 1023
-    else:
-        assert abs(Fraction(got) - exact) <= size * Fraction(len(values), 2**53) + abs(exact) / 2**53
-
-
 @given(ordinary, ordinary)
 @example(5e-324, 5e-324)
 @example(1e16, 1.0)
@@ -69,7 +48,7 @@ def test_two_sum_loses_nothing(a: float, b: float) -> None:
 @example([1e308, 1e308, -1e308])
 @example([math.inf, -math.inf])
 def test_adding_up(values: list[float]) -> None:
-    assert_no_worse_than_adding_up(float(total(values).value()[0]), values)
+    assert sum_verdict(float(total(values).value()[0]), values) is None
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
@@ -83,50 +62,36 @@ def test_ordinary_sums_are_correctly_rounded(values: list[float]) -> None:
 def test_nan_and_infinities_are_taken_out_again(passed: list[float], rest: list[float]) -> None:
     gone = [value for value in passed if not math.isfinite(value)]
     got = (total(gone + rest) - total(gone)).value()[0]
-    assert_no_worse_than_adding_up(float(got), rest)
+    assert sum_verdict(float(got), rest) is None
+
+
+THROUGH = [1e16, -1e16, 1e30, math.nan, math.inf, -math.inf, 1e300, 5e-324]
 
 
 @pytest.mark.parametrize(
-    ("through", "left"),
+    ("added", "taken_off", "left"),
     [
-        (1e16, 1.0),
-        (-1e16, 3.0),
-        (1e30, 0.1),
-        (math.nan, 2.0),
-        (math.inf, 2.0),
-        (-math.inf, -2.0),
-        (1e300, 0.0),
-        (5e-324, 1.0),
+        *(([value, left], [value], left) for value in THROUGH for left in (1.0, -2.0, 0.1, 0.0)),
+        ([1e16, 1e-7, 1.0, -1e16], [1.0], 1e-7),
+        ([1e16, 1.0, 1e16, 1.0], [2e16], 2.0),
+        ([1e16, 1.0], [1e16, 3.0], -2.0),
+        ([5e-324] * 3, [], 1.5e-323),
+        ([1.7e308, 1.7e308, -1.7e308], [], 1.7e308),  # plain addition gives inf
+        ([1.7e308, 1.7e308], [], math.inf),
     ],
 )
-def test_what_passed_through_leaves_nothing_behind(through: float, left: float) -> None:
-    assert (total([through, left]) - column(through)).value().tolist() == [left]
+def test_what_passed_through_leaves_nothing_behind(added: list[float], taken_off: list[float], left: float) -> None:
+    found = float((total(added) - total(taken_off)).value()[0])
+    assert found == left or (left == 1e-7 and found == pytest.approx(1e-7, rel=1e-9))
 
 
-def test_a_billionth_of_a_wide_sum_survives() -> None:
-    parts = [1e16, 1e-7, 1.0, -1e16]
-    assert (total(parts) - column(1.0)).value()[0] == pytest.approx(1e-7, rel=1e-9)
-
-
-def test_what_both_sides_have_lost_is_added_up() -> None:
-    one, other = total([1e16, 1.0]), total([1e16, 1.0])
-    assert (one + other - column(2e16)).value().tolist() == [2.0]
-    assert (one - total([1e16, 3.0])).value().tolist() == [-2.0]
-
-
-def test_the_tiniest_floats_add_up() -> None:
-    assert total([5e-324] * 3).value()[0] == 1.5e-323
-    assert math.copysign(1, total([-0.0]).value()[0]) == 1  # 0.0 + -0.0, as Python and SQL add up
+def test_zeros_add_up_as_in_python_and_sql() -> None:
+    assert math.copysign(1, total([-0.0]).value()[0]) == 1
 
 
 def test_huge_values_are_kept_apart() -> None:
     assert column(1e300).special_values is not None
     assert column(np.nextafter(HUGE, 0)).special_values is None
-    assert total([1.7e308, 1.7e308, -1.7e308]).value()[0] == 1.7e308  # plain addition gives inf
-    assert total([1.7e308, 1.7e308]).value()[0] == math.inf
-
-
-def test_the_mean_of_huge_values_does_not_overflow() -> None:
     assert total([1.5e308, 1.5e308, 1.5e308]).value(divisor=np.array([3]))[0] == 1.5e308
 
 
@@ -145,10 +110,9 @@ def test_rows_and_columns_keep_what_is_apart() -> None:
 
 
 def test_other_things_are_not_added() -> None:
-    with pytest.raises(TypeError):
-        column(1.0) + np.array([1.0])
-    with pytest.raises(TypeError):
-        np.array([1.0]) - column(1.0)
+    for call in (lambda: column(1.0) + np.array([1.0]), lambda: np.array([1.0]) - column(1.0)):
+        with pytest.raises(TypeError):
+            call()
 
 
 @given(st.lists(awkward, min_size=1, max_size=8))
@@ -174,10 +138,3 @@ def test_a_million_slides_in_a_row() -> None:
     for lane in range(0, 1000, 37):
         own = lanes[lane, -window:].tolist()
         assert abs(running.value()[lane] - math.fsum(own)) <= window * 2**-53 * sum(map(abs, own))
-
-
-def test_plain_floats_would_fail_these() -> None:
-    """The bounds above can be missed: plain floats miss them."""
-    ruined = [after - before for before, after in pairwise([1e16, 1e16 + 1.0])]
-    with pytest.raises(AssertionError):
-        assert_no_worse_than_adding_up(ruined[0], [1.0])

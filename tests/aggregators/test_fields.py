@@ -26,27 +26,20 @@ from ..support.states import (
     place,
 )
 
+PLAIN = {"int64": "int64", "bool": bool, np.float32: "float32", pa.int8(): "int8", pa.timestamp("ms"): "datetime64[ms]"}
+TYPES = [pa.string(), pa.decimal128(5, 2), pa.list_(pa.int64())]
+OTHERS = {"compensated": CompensatedField(), "exact": ExactField(2), "exact128": ExactField(4), "object": Objects()}
+DECLARED = {
+    **{declared: Plain(np.dtype(dtype)) for declared, dtype in PLAIN.items()},
+    **{type: Objects(type) for type in TYPES},
+    **OTHERS,
+    object: Objects(),
+}
 
-@pytest.mark.parametrize(
-    ("declared", "expected"),
-    [
-        ("int64", Plain(np.dtype("int64"))),
-        ("bool", Plain(np.dtype(bool))),
-        (np.float32, Plain(np.dtype("float32"))),
-        (pa.int8(), Plain(np.dtype("int8"))),
-        (pa.timestamp("ms"), Plain(np.dtype("datetime64[ms]"))),
-        ("compensated", CompensatedField()),
-        ("exact", ExactField(2)),
-        ("exact128", ExactField(4)),
-        ("object", Objects()),
-        (object, Objects()),
-        (pa.string(), Objects(pa.string())),
-        (pa.decimal128(5, 2), Objects(pa.decimal128(5, 2))),
-        (pa.list_(pa.int64()), Objects(pa.list_(pa.int64()))),
-    ],
-)
-def test_declarations(declared: Any, expected: Any) -> None:
-    assert field(declared) == expected
+
+@pytest.mark.parametrize("declared", DECLARED, ids=str)
+def test_declarations(declared: Any) -> None:
+    assert field(declared) == DECLARED[declared]
 
 
 @pytest.mark.parametrize("declared", ["floaty", "complex128", 7.5, [("a", "int64")], "V8"])
@@ -125,67 +118,40 @@ def test_objects_travel_with_functions_and_classes_of_a_script(first: Any, monke
     assert found[4](1) == 2
 
 
-@pytest.mark.parametrize(
-    ("declared", "wrong"),
-    [
-        ("int64", np.array([1.5])),
-        ("int64", np.array(["a"])),
-        ("int64", Compensated.of(np.array([1.0]))),
-        ("bool", np.array([1, 0])),
-        ("compensated", np.array(["a"])),
-        ("compensated", Exact.of(np.array([1]))),
-        ("exact", np.array([1.0])),
-        ("exact", Compensated.of(np.array([1.0]))),
-    ],
-)
-def test_other_types_are_refused(declared: str, wrong: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        field(declared).column(wrong)
+REFUSED = {
+    "int64": [np.array([1.5]), np.array(["a"]), Compensated.of(np.array([1.0]))],
+    "bool": [np.array([1, 0])],
+    "compensated": [np.array(["a"]), Exact.of(np.array([1]))],
+    "exact": [np.array([1.0]), Compensated.of(np.array([1.0]))],
+}
 
 
-@pytest.mark.parametrize(
-    ("declared", "value"),
-    [("float64", np.array([1], np.int8)), ("int64", np.array([1], np.int32)), ("float32", np.array([1.0]))],
-)
-def test_narrower_values_are_taken(declared: str, value: Any) -> None:
-    assert field(declared).column(value).dtype == np.dtype(declared)
+@pytest.mark.parametrize("declared", REFUSED)
+def test_other_types_are_refused_and_narrower_ones_taken(declared: str) -> None:
+    for wrong in REFUSED[declared]:
+        with pytest.raises((TypeError, ValueError)):
+            field(declared).column(wrong)
+    for wide, narrow in (("float64", "int8"), ("int64", "int32"), ("float32", "float64")):
+        assert field(wide).column(np.array([1], narrow)).dtype == np.dtype(wide)
 
 
 @pytest.mark.parametrize("declared", ["int64", "float64", "compensated", "exact", "object", pa.string()])
 def test_place_puts_states_among_the_identity(declared: Any) -> None:
     kind = field(declared)
-    of = (
-        (lambda *v: kind.column(np.array(v)))
-        if declared not in ("object", pa.string())
-        else (lambda *v: kind.column(list(map(str, v))))
-    )
+    texts = isinstance(kind, Objects)
+    of = lambda *v: kind.column(list(map(str, v)) if texts else np.array(v))  # noqa: E731
     placed = place(5, np.array([3, 1]), of(7, 8), of(0))
-    plain = (
-        placed.value()
-        if isinstance(placed, Compensated)
-        else placed.integers()
-        if isinstance(placed, Exact)
-        else placed
-    )
-    assert [int(value) for value in plain] == [0, 8, 0, 7, 0]
+    numbers = {Compensated: Compensated.value, Exact: Exact.integers}.get(type(placed), list)(placed)
+    assert [int(value) for value in numbers] == [0, 8, 0, 7, 0]
     both = concatenate([of(1), of(2, 3)])
     assert len(both) == 3
     assert concatenate([placed]) is placed
 
 
 def test_numpy_types_hold_the_values_as_they_are() -> None:
-    chosen = [
-        pa.int8(),
-        pa.uint64(),
-        pa.float16(),
-        pa.float32(),
-        pa.bool_(),
-        pa.date32(),
-        pa.date64(),
-        pa.timestamp("ns", "UTC"),
-        pa.duration("s"),
-    ]
-    for type in chosen:
+    numbers = [pa.int8(), pa.uint64(), pa.float16(), pa.float32(), pa.bool_()]
+    times = [pa.date32(), pa.date64(), pa.timestamp("ns", "UTC"), pa.duration("s")]
+    for type in numbers + times:
         dtype = numpy_type(type)
         assert dtype is not None
         column = pa.array(np.array([0, 1], dtype)).cast(type)

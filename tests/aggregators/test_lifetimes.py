@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Sequence
 from decimal import Decimal
@@ -18,10 +17,11 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
+from ..oracles.by_definition import exact_sum, same
 from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.plans import BoundAggregate
-from ..support.stages import over_frames, slide
+from ..support.stages import over_frames
 from ..support.states import Lifetimes, lifetimes_of
 from ..support.windows import TimeColumn
 
@@ -41,43 +41,15 @@ Window = tuple[int, int, int]
 """A key, and the bounds of one of its windows."""
 
 
-def cuts_of(events: Sequence[Event], size: int, every: int) -> list[int]:
-    """Where windows of a size at a step start or end, from before the first event to after the last one."""
-    around = size + every
-    low, high = min(e.start for e in events) - around, max(e.end for e in events) + around
-    starts = range(low // every * every, high, every)
-    return sorted({*starts, *(start + size for start in starts)})
-
-
 def results(
     operation: Any, type: pa.DataType | None, events: Sequence[Event], size: int, every: int
 ) -> dict[Window, Any]:
-    """What the engine would do: frames of starts and ends, partials, dense frames of each key, windows over them."""
-    cuts = np.array(cuts_of(events, size, every))
-    start, end, key = (np.array([getattr(e, name) for e in events]) for name in ("start", "end", "key"))
-    first = np.searchsorted(cuts, start, side="right") - 1
-    last = np.searchsorted(cuts, end - 1, side="right") - 1
-    head = np.minimum(end, cuts[first + 1]) - start
-    tail = np.where(last > first, end - cuts[last], 0)
-    rows, index = np.unique(np.stack([key, first, last]), axis=1, return_inverse=True)
-    bound = BoundAggregate("x", operation, [type] * len(operation.columns))
-    inputs = [pa.array([e.value for e in events], type)] * len(operation.columns)
-    partials = bound.accumulate(Lifetimes(index.ravel(), rows.shape[1], start, head, tail), inputs)
-    lives = np.unique([k * len(cuts) + f for k, a, b in rows.T.tolist() for f in range(a, b + 1)])
-    part = lifetimes_of(bound)
-    assert part is not None
-    ticks = np.diff(cuts)[lives % len(cuts)]
-    dense = [np.searchsorted(lives, rows[0] * len(cuts) + rows[end]) for end in (1, 2)]
-    frames = over_frames(part, partials, dense[0], dense[1], ticks)
-    windows = [
-        (k, a, a + size) for k in sorted(set(key.tolist())) for a in cuts.tolist() if not a % every and a + size in cuts
-    ]
-    low, high = (
-        np.searchsorted(lives, [w[0] * len(cuts) + np.searchsorted(cuts, w[bound]) for w in windows])
-        for bound in (1, 2)
-    )
-    states = slide(part.clipped, frames, low, high)
-    return dict(zip(windows, bound.finish(states).to_pylist(), strict=True))
+    """What windows of a size at a step have."""
+    columns = {name: [getattr(event, name) for event in events] for name in ("start", "end", "key")}
+    table = pa.table({**columns, "x": pa.array([event.value for event in events], type)})
+    windows = ff.events(table, time="start", until="end", by="key").window(ff.sliding(size, every=every, gaps="allow"))
+    rows = windows.aggregate(out=operation).to_pylist()
+    return {(row["key"], row["window"]["start"], row["window"]["end"]): row["out"] for row in rows}
 
 
 def clipped(events: Sequence[Event], window: Window) -> list[tuple[Any, int]]:
@@ -98,10 +70,8 @@ def assert_mean(got: float | None, own: list[tuple[Any, int]], frames: int) -> N
         return
     assert got is not None
     values = [float(value) for value, _ in own]
-    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
-        assert math.isnan(got)
-    elif math.inf in values or -math.inf in values:
-        assert got == (math.inf if math.inf in values else -math.inf)
+    if not isinstance(decided := exact_sum(values), Fraction):
+        assert same(got, decided) is None
     else:
         duration = sum(ticks for _, ticks in own)
         exact = sum(Fraction(value) * ticks for value, ticks in own) / duration
@@ -114,7 +84,13 @@ def assert_mean(got: float | None, own: list[tuple[Any, int]], frames: int) -> N
 
 
 def check(operation: Any, type: pa.DataType | None, events: Sequence[Event], size: int, every: int) -> None:
-    for window, got in results(operation, type, events, size, every).items():
+    """Windows are those that events are in; results are right in each."""
+    found = results(operation, type, events, size, every)
+    first = [(e.start - size) // every * every + every for e in events]
+    assert found.keys() == {
+        (e.key, at, at + size) for e, since in zip(events, first, strict=True) for at in range(since, e.end, every)
+    }
+    for window, got in found.items():
         own = clipped(events, window)
         if operation.columns:
             assert_mean(got, own, frames=2 * (size // every + 1))
@@ -155,30 +131,43 @@ def test_durations(events: list[Event], window: tuple[int, int]) -> None:
     check(ff.Covered(), None, events, *window)
 
 
-@pytest.mark.parametrize("longest", [1, 100, 10_000])
-def test_many_events(longest: int) -> None:
+def many_events(longest: int) -> list[Event]:
     """Ticks as large as a year of microseconds, values of all sizes."""
     chance = np.random.default_rng(longest)
     start = np.sort(chance.integers(0, 3000, 400))
     values = chance.normal(0, 1, 400) * 10.0 ** chance.integers(-8, 9, 400)
     values[chance.integers(0, 400, 6)] = [1e300, -1e300, np.nan, np.inf, 1e30, -1e30]
-    second = 1_000_000
-    times = zip(
-        (start * second).tolist(), chance.integers(1, longest * second, 400).tolist(), values.tolist(), strict=True
-    )
-    events = [Event(a, a + ticks, value) for a, ticks, value in times]
-    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 60 * second, 20 * second)
-    check(ff.Covered(), None, events, 60 * second, 20 * second)
+    ticks = chance.integers(1, longest * SECOND, 400)
+    rows = zip((start * SECOND).tolist(), ticks.tolist(), values.tolist(), strict=True)
+    return [Event(at, at + long, value) for at, long, value in rows]
 
 
-def test_an_example_by_hand() -> None:
-    """A load of 2 for 8 of 10 ticks and one of 7 for 2 of them; the window after has the 7 alone, then none."""
-    events = [Event(0, 8, 2.0), Event(8, 13, 7.0)]
-    averages = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 10)
-    durations = results(ff.Covered(), None, events, 10, 10)
-    windows = [(0, start, start + 10) for start in (-10, 0, 10, 20)]
-    assert [averages[window] for window in windows] == [None, 3.0, 7.0, None]
-    assert [durations[window] for window in windows] == [0, 10, 3, 0]
+SECOND = 1_000_000
+CASES: dict[str, tuple[pa.DataType, list[Event], int, int]] = {
+    "one after the other": (pa.float64(), [Event(0, 8, 2.0), Event(8, 13, 7.0)], 10, 10),
+    "what cancels is not null": (pa.int64(), [Event(0, 20, 5), Event(0, 20, -5)], 10, 10),
+    "integers are not rounded": (pa.int64(), [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)], 2, 2),
+    "products beyond the greatest float": (
+        pa.float64(),
+        [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)],
+        *(2**58, 2**58),
+    ),
+    **{
+        f"{value} has ended": (  # in the middle of a frame, and leaves nothing behind
+            pa.float64(),
+            [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)],
+            *(10, 5),
+        )
+        for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308)
+    },
+    **{f"many, of {n} seconds": (pa.float64(), many_events(n), 60 * SECOND, 20 * SECOND) for n in (1, 100, 10_000)},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_awkward_lives(name: str) -> None:
+    check(ff.TimeWeightedAverage("x"), *CASES[name])
+    check(ff.Covered(), None, *CASES[name][1:])
 
 
 @pytest.mark.parametrize("longest", [2, 50, 500])
@@ -215,27 +204,6 @@ def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
     assert np.array_equal(frames["ticks"].int64()[0], expected)
 
 
-def test_what_has_ended_leaves_nothing_behind() -> None:
-    """A huge value, NaN and inf live long, and end in the middle of a frame."""
-    for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308):
-        events = [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)]
-        found = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
-        assert found[0, 10, 20] == pytest.approx(1e-9 / 3, rel=1e-15)
-        check(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
-
-
-def test_a_window_in_which_values_cancel_is_not_null() -> None:
-    events = [Event(0, 20, 5), Event(0, 20, -5)]
-    found = results(ff.TimeWeightedAverage("x"), pa.int64(), events, 10, 10)
-    assert [found[0, a, a + 10] for a in (-10, 0, 10, 20)] == [None, 0.0, 0.0, None]
-
-
-def test_integers_are_not_rounded() -> None:
-    """The difference of two integers beyond 2**53 is all that is left of them."""
-    events = [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)]
-    assert results(ff.TimeWeightedAverage("x"), pa.int64(), events, 2, 2)[0, 0, 2] == 1.0
-
-
 def test_filtered_and_passed_on() -> None:
     events = [Event(0, 8, 2.0), Event(8, 13, 7.0), Event(0, 9, -50.0), Event(3, 5)]
     positive = ff.Filtered(ff.TimeWeightedAverage("x"), lambda x: x > 0)
@@ -254,9 +222,6 @@ def test_the_type_of_a_duration_is_that_of_time() -> None:
         (pa.timestamp("ns"), pa.duration("us")),
     ]:
         assert BoundAggregate("x", ff.Covered().at_times(TimeColumn("t", type).duration), []).result == result
-    timestamps = ff.Covered().at_times(TimeColumn("t", pa.timestamp("us")).duration)
-    found = results(timestamps, None, [Event(0, 8), Event(8, 13)], 10, 10)
-    assert found[0, 0, 10] == datetime.timedelta(microseconds=10)
 
 
 def test_a_window_of_its_own_stays() -> None:
@@ -271,13 +236,6 @@ def test_a_duration_beyond_int64_is_an_error() -> None:
     assert results(ff.Covered(), None, events[:6], 2**61, 2**61)[1, 0, 2**61] == 3 * 2**61
 
 
-def test_huge_values_for_a_long_time() -> None:
-    """Products beyond the greatest float, whose mean is not."""
-    events = [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)]
-    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 2**58, 2**58)
-    assert results(ff.TimeWeightedAverage("x"), pa.float64(), events[:1], 2**58, 2**58)[0, 0, 2**58] == 1.5e308
-
-
 def test_where_it_cannot_be_is_refused() -> None:
     average = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
     with pytest.raises(ff.QueryError, match=r"TimeWeightedAverage\('x'\) is of interval events only; .* until="):
@@ -290,25 +248,3 @@ def test_where_it_cannot_be_is_refused() -> None:
         with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
             lifetimes_of(BoundAggregate("x", operation, types))
     assert lifetimes_of(BoundAggregate("x", ff.Sum("x"), [pa.float64()])) is None
-
-
-def test_a_column_that_has_no_numbers_is_refused() -> None:
-    with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
-        BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.string()])
-
-
-def test_partials_travel() -> None:
-    """Through Arrow and merged with others, as those of tasks are."""
-    bound = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
-    one = np.array([0])
-    states = [
-        bound.accumulate(Lifetimes(one, 1, one, head=np.array([3]), tail=one), [pa.array([x])])
-        for x in (1.5, 2.5, math.inf)
-    ]
-    back = [{key: kind.from_arrow(kind.to_arrow(each[key])) for key, kind in bound.fields.items()} for each in states]
-    part = lifetimes_of(bound)
-    assert part is not None
-    merged = bound.combine(back[0], back[1])
-    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [2.0]
-    merged = bound.combine(merged, back[2])
-    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [math.inf]

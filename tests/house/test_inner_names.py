@@ -15,15 +15,10 @@ from ..support.limits import LIMITS, limits
 TESTS = Path(__file__).parents[1]
 
 PIECES = {
-    "aggregators/test_alike.py": "aggregators.states.alike",
     "aggregators/test_compiled.py": "aggregators.loops.native",
-    "aggregators/test_deviations.py": "aggregators.moments.deviations",
-    "aggregators/test_float_sums.py": "aggregators.numeric.float_sums",
-    "aggregators/test_gridded.py": "aggregators.moments.grid_deviations",
-    "aggregators/test_group_extremes.py": "aggregators.numeric.grouped",
-    "aggregators/test_items_of_ranges.py": "aggregators.ranges",
-    "aggregators/test_merging.py": "aggregators.ordered.sorted_merge",
-    "aggregators/test_order.py": "aggregators.ordered.sort_keys",
+    "aggregators/test_deviations.py": "aggregators.moments",
+    "aggregators/test_groups.py": "aggregators.numeric",
+    "aggregators/test_order.py": "aggregators.ordered",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",
     "runtime/test_above.py": "runtime.frames.next_greater",
     "runtime/test_decoding.py": "runtime.sources.parquet_decoding",

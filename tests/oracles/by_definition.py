@@ -182,6 +182,14 @@ def overflows_on_the_way(values: Sequence[float]) -> bool:
     return sizes(values) > LARGEST
 
 
+def sum_verdict(got: Any, values: Sequence[Any]) -> Verdict:
+    """The verdict on a sum of values: no worse than adding them up one by one; that of none is 0."""
+    exact = exact_sum(values)
+    if isinstance(exact, Fraction):
+        return near(got, exact, slack(values), overflows_on_the_way(values))
+    return same(got, exact if values else 0)
+
+
 def check_sum(got: Any, window: WindowOfKey) -> Verdict:
     values = window.values
     exact = exact_sum(values)

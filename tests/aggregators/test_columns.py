@@ -1,4 +1,4 @@
-"""Text at some rows of a column, against Arrow's own."""
+"""Columns that are in memory once, zeros, ones and the numbers from 0 on; and text at some rows, as Arrow takes it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ..support.columns import text_at
+from ..support.columns import are_numbers, are_ones, numbers, ones, text_at
 from ..support.limits import limits
-from ..support.loops import WAYS, by, loops, needs_loops
+from ..support.loops import WAYS, by
+
+
+@pytest.mark.parametrize("count", [0, 1, 5000, (1 << 20) + 7])
+def test_shared_columns(count: int) -> None:
+    """They are known at once, and others by their values."""
+    np.testing.assert_array_equal(numbers(count), np.arange(count))
+    np.testing.assert_array_equal(ones(count), np.ones(count))
+    for known in (are_numbers(numbers(count)), are_ones(ones(count)), are_numbers(np.arange(count))):
+        assert known
+    assert are_ones(np.ones(count, np.int64))
+
+
+def test_columns_that_are_not_shared() -> None:
+    """They are told apart from those whose memory they lie in, and nobody writes to that."""
+    assert not any(map(are_numbers, (ones(2), numbers(9)[1:], numbers(9)[::2])))
+    assert not are_ones(numbers(2))
+    assert are_ones(ones(9)[::2])
+    with pytest.raises(ValueError, match="read-only"):
+        numbers(3)[0] = 1
+
+
+def test_numbers_that_are_not_those_from_0_on() -> None:
+    whole = np.arange(5000)
+    for at in (1, 511, 4999):
+        equal, falling = whole.copy(), whole.copy()
+        equal[at:] -= 1
+        falling[at] = -1
+        for other in (equal, falling):
+            assert not are_numbers(other)
+
 
 words = st.lists(st.text(max_size=40) | st.text("ab", max_size=18), min_size=1, max_size=12)
 
@@ -37,17 +67,3 @@ def test_text_that_an_array_has_no_room_for() -> None:
     """Is left to Arrow, which says so."""
     with limits(array_bytes=3):
         assert text_at(pa.array(["ab", "c"]), pa.array([0, 0, 1], pa.int32())).to_pylist() == ["ab", "ab", "c"]
-
-
-@needs_loops
-@pytest.mark.parametrize("rows", [[2], [-1]])
-def test_rows_that_are_not_of_the_column(rows: list[int]) -> None:
-    ends, text, some = np.array([0, 1, 3], np.int32), np.zeros(3, np.uint8), np.array(rows, np.int32)
-    with pytest.raises(ValueError, match="ends_of_text: rows must be of the column"):
-        loops.ends_of_text(ends, some, np.empty(2, np.int32))
-    with pytest.raises(ValueError, match="text_of_rows: rows must be of the column"):
-        loops.text_of_rows(ends, text, some, np.zeros(2, np.int32), np.empty(9, np.uint8))
-    with pytest.raises(ValueError, match="an end for each"):
-        loops.ends_of_text(ends, np.zeros(1, np.int32), np.empty(1, np.int32))
-    with pytest.raises(ValueError, match="room for their text"):
-        loops.text_of_rows(ends, text, np.ones(1, np.int32), np.zeros(2, np.int32), np.empty(1, np.uint8))
