@@ -84,13 +84,6 @@ def test_spark_reads_standard_input_and_writes_standard_output(
     assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
 
 
-def test_it_is_part_of_a_pipe(folder: Path) -> None:
-    line = [sys.executable, "-m", "framefold", "run", "-", "--format", "csv", *QUERY, "--engine", "local", "--out", "-"]
-    done = subprocess.run(line, input=(folder / "e.csv").read_bytes(), capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert rows_of(read(done.stdout, "csv")) == WANTED
-
-
 def test_the_format_goes_before_the_extension(folder: Path) -> None:
     (folder / "e.csv").rename(folder / "events.txt")
     said = ["--format", "csv", "--engine", "local", "--out", str(folder / "r.parquet")]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from ..support.command_line import main, plain_arguments, run
@@ -86,23 +81,3 @@ def test_what_typer_has_an_answer_to(line: str) -> None:
 def test_completion_is_typers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_FRAMEFOLD_COMPLETE", "complete_bash")
     assert plain_arguments(run, LEAST) is None
-
-
-def test_a_small_job_imports_little(tmp_path: Path) -> None:
-    """Neither what typer validates values with, nor pandas or pyspark, which take longer than the job."""
-    pq.write_table(pa.table({"t": [1, 2], "x": [1, 2]}), tmp_path / "e.parquet")
-    line = [
-        "run",
-        str(tmp_path / "e.parquet"),
-        "--time",
-        "t",
-        "--window",
-        "10",
-        "--agg",
-        "n=count",
-        "--engine",
-        "local",
-    ]
-    code = "import sys; from framefold.cli import process; assert process() == 0; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, *line], check=True, capture_output=True, text=True)
-    assert not {"pydantic", "pandas", "pyspark", "hypothesis", "duckdb", "polars"} & set(done.stdout.split())
