@@ -15,6 +15,9 @@ import framefold as ff
 FRAME, BLOCK, END = 60, 240, 5760
 """Minutes: of a frame, of what changes keep whole, and of all events, of four days."""
 
+LONG = 12
+"""Steps in the longest windows."""
+
 FIRST = dt.datetime(2024, 1, 1)
 Row = dict[str, Any]
 
@@ -114,7 +117,11 @@ class History:
         blocks = range(first, until if self.kind != "ordered" else first + 1)
         rows = [self.row(self.after + self.chance.randrange(END)) for _ in range(80)]
         bounds = {"since": self.moment(blocks.start * BLOCK), "until": self.moment(blocks.stop * BLOCK)}
-        self.stored.refresh(self.data(rows), run=self.name(), **bounds)
+        run = self.stored.refresh(
+            self.data(rows), run=self.chance.choice([None, f"corrected {len(self.runs)}"]), **bounds
+        )
+        self.runs.append(run.run)
+        assert self.stored.refresh(self.data([]), run=run.run, **bounds) == run
         new, old = ([row for row in of if self.block(row) in blocks] for of in (rows, self.events))
         self.events = [row for row in self.events if self.block(row) not in blocks] + new
         self.blocks = [block for block in self.blocks if block not in blocks]
@@ -151,7 +158,7 @@ class History:
     def expire(self) -> None:
         older = self.chance.randrange(END // BLOCK // 2, END // BLOCK) * BLOCK
         self.stored.expire(self.length(older))
-        self.expired = max(self.expired or 0, END - older)
+        self.expired = END - older
         self.touched = None
 
     def vacuum(self) -> None:
@@ -166,7 +173,7 @@ class History:
             *(self.append,) * 4, *(self.refresh, self.compact, self.roll_up) * 2, self.coarsen, self.forget,
             self.vacuum,
         ]  # fmt: skip
-        changes += [*[self.delete] * 4 * (self.kind == "exact"), *[self.expire] * (self.chance.random() < 0.5)]
+        changes += [*[self.delete] * 4 * (self.kind == "exact"), *[self.expire] * (self.expired is None)]
         change = self.chance.choice(changes)
         change = self.compact if change == self.append and not self.blocks else change
         change()
@@ -174,21 +181,25 @@ class History:
 
     # Questions, and their answers by one query over the events.
 
-    def windows(self) -> tuple[list[Any], int, bool]:
-        """Windows, their step, and whether they depend on more than the events in them."""
+    def windows(self) -> tuple[list[Any], int, int, int]:
+        """Windows, their step, and the step and the first of all ends that a lookup may ask for: 0 for none."""
         step = FRAME if not self.coarse and self.chance.random() < 0.5 else BLOCK
-        closed, every = {"closed": self.closed}, self.length(step)
-        sliding = [ff.sliding(self.length(times * step), every=every, **closed) for times in (3, 1, 12)]
-        more: dict[str, Any] = {"min_fill": "full"} if self.chance.random() < 0.5 else {"empty": "emit"}
-        choices: list[tuple[list[Any], bool]] = [
-            ([sliding[0]], False), (sliding, False),
-            ([sliding[0], ff.cumulating(self.length(4 * step), every=every, **closed)], False),
-            ([ff.lookback(self.length(step), self.length(5 * step), every=every, **closed)], False),
-            ([ff.sliding(self.length(4 * step), every=every, **closed, **more)], True),
-            ([ff.landmark(every=every, **closed)], True),
+        closed = {"closed": self.closed}
+
+        def sliding(times: int, every: int = 1, **more: Any) -> Any:
+            return ff.sliding(self.length(times * step), every=self.length(every * step), **closed, **more)
+
+        every = self.length(step)
+        cumulating = ff.cumulating(self.length(4 * step), every=every, **closed)
+        lookback: Any = ff.lookback(every, self.length(LONG * step), every=every, **closed)
+        choices: list[tuple[list[Any], int, int]] = [
+            ([sliding(3)], 1, 0), ([sliding(3), sliding(1), sliding(LONG)], 1, 0), ([lookback], 1, 0),
+            ([sliding(3), cumulating], 1, 0), ([sliding(3, 2)], 2, 1), ([sliding(2, 3, gaps="allow")], 3, 2),
+            ([sliding(4, 2), cumulating, sliding(3, 3)], 0, 0), ([sliding(4, min_fill="full")], 0, 0),
+            ([sliding(4, empty="emit")], 0, 0), ([ff.landmark(self.moment(0), every=every, **closed)], 0, 0),
         ]  # fmt: skip
-        specs, depend = self.chance.choice(choices[: 4 if self.expired is not None else None])
-        return specs, step, depend
+        specs, every_end, first_end = self.chance.choice(choices[: 7 if self.expired is not None else None])
+        return specs, step, every_end * step, first_end * step
 
     def bounds(self, row: Row, longest: int) -> tuple[int, int]:
         """From where on a row of a result has events, and up to where."""
@@ -198,36 +209,32 @@ class History:
 
     def ask(self) -> None:
         """Ask for windows in every way, and compare them with those of a query over all events."""
-        specs, step, depend = self.windows()
+        specs, step, every, first = self.windows()
         query = ff.events(self.table(self.events), time="t", by="k").window(*specs)
-        whole = query.aggregate(**self.outputs)
-        rows = [(row, *self.bounds(row, 5 * step)) for row in whole.to_pylist()]
-        if self.expired is not None:
-            rows = [row for row in rows if row[1] >= self.expired]
+        rows = [(row, *self.bounds(row, LONG * step)) for row in query.aggregate(**self.outputs).to_pylist()]
+        rows = [row for row in rows if self.expired is None or row[1] >= self.expired]
         stored = self.stored
+        windows = stored.window(*specs)
         assert stored.runs()["run"].to_pylist() == self.runs
 
         def same(found: Any, wanted: list[Row]) -> None:
             table = found if isinstance(found, pa.Table) else found.toArrow()
             assert table.to_pylist() == wanted, (specs, self.format, self.timed)
 
-        same(stored.window(*specs).aggregate(), [row for row, _, _ in rows])
-        ends = sorted(self.chance.choice([None, self.chance.randrange(END + 900)]) or 0 for _ in range(2))
-        after, until = (end or None for end in ends)
-        wanted = [row for row, _, end in rows if (not after or end > after) and (not until or end <= until)]
-        same(stored.window(*specs).ending(self.moment(after), self.moment(until)).aggregate(), wanted)
-        some = ["n"] + [name for name in whole.column_names if name[:1] == "n" and "at" in whole.column_names]
-        names = [name for name in whole.column_names if name in ("k", "window", "at", *some)]
-        at = self.chance.randrange(END) if "at" in names else END
-        wanted = [{name: row[name] for name in names} for row, _, end in rows if at < end]
-        same(stored.window(*specs).ending(after=self.moment(at)).aggregate("n"), wanted)
-        if not depend:
-            at = self.chance.randrange(END + BLOCK)
-            wanted = [row for row, _, end in rows if row["k"] in ("b", None) and end == -(-at // step) * step]
-            windows = stored.window(*specs)
+        same(windows.aggregate(), [row for row, _, _ in rows])
+        after, until = (self.chance.randrange(-step, END + 12 * step) for _ in range(2))
+        wanted = [row for row, _, end in rows if after < end <= until]
+        same(windows.ending(self.moment(after), self.moment(until)).aggregate(), wanted)
+        until = after + self.chance.choice([1, step])
+        names = query.aggregate(n=ff.Count()).column_names
+        wanted = [{name: row[name] for name in names} for row, _, end in rows if after < end <= until]
+        same(windows.ending(self.moment(after), self.moment(until)).aggregate("n"), wanted)
+        if every:
+            at = -((first - after) // every) * every + first
+            wanted = [row for row, _, end in rows if row["k"] in ("b", None) and end == at]
             for _ in range(2):
-                same(windows.lookup(["b", None, "?"], at=self.moment(at)), wanted)
-        if self.touched is not None and not depend:
+                same(windows.lookup(["b", None, "?"], at=self.moment(after)), wanted)
+        if self.touched is not None:
             times = {(row["k"], row["t"] - self.after) for row in self.touched}
-            wanted = [row for row, begin, end in rows if any(key == row["k"] and begin <= t < end for key, t in times)]
+            wanted = [row for row, begin, end in rows if any(k == row["k"] and begin <= t < end for k, t in times)]
             same(stored.changed(run=self.runs[-1]).window(*specs).aggregate(), wanted)
