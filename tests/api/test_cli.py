@@ -225,7 +225,10 @@ def test_no_operation_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("events", "more", "code", "shown", "said"),
     [
-        ("e.csv", "--preview 3", 0, ["3 of {windows} windows", "2024-04-30 23:02 – 2024-05-01 00:02"], ["{windows} windows in"]),
+        (
+            "e.csv", "--preview 3", 0,
+            ["3 of {windows} windows", "2024-04-30 23:02 – 2024-05-01 00:02"], ["{windows} windows in"],
+        ),
         ("e.csv", "--out r.parquet --explain", 0, ["framefold on the local engine", "n = Count()"], []),
         ("null.csv", "--null-time drop", 0, [], ["1 of 2 events have no time 'at' and were dropped"]),
         ("null.csv", "", 1, [], ["1 of 2 events", "--null-time drop"]),

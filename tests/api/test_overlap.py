@@ -46,7 +46,7 @@ AMONG = [
     ("e.parquet in", "in/out.parquet"), ("e.parquet", "e.parquet"), ("e.parquet", "./in/../e.parquet"),
     ("e.parquet", "alias.parquet"), ("alias.parquet", "e.parquet"), ("in", "elsewhere/e.parquet"),
 ]  # fmt: skip
-"""Events, and a result among them: in their folder by any name of it, through links, in patterns, or the file itself."""
+"""Events, and a result among them: in their folder by any name of it, through links, in patterns, or the file."""
 
 
 @pytest.mark.parametrize(("events", "out"), AMONG)

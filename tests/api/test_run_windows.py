@@ -18,6 +18,7 @@ from ..support.command_line import KINDS_OF_WINDOWS as KINDS
 from ..support.command_line import main, read_windows
 
 START = dt.datetime(2024, 3, 30, 20)
+NIGHT = dt.datetime(2024, 3, 31, 0, 30)
 ROWS = 300
 EVENTS = pa.table(
     {
@@ -99,7 +100,7 @@ def test_events_that_last(folder: Path) -> None:
         ),
         ("last-rows:10", {"every": "12", "gaps": "allow"}, ff.last_rows(10, 12, gaps="allow")),
         ("landmark", {}, ff.landmark()),
-        ("landmark:since=2024-03-31T00:30,every=1 hour", {}, ff.landmark(dt.datetime(2024, 3, 31, 0, 30), None, "1 hour")),
+        ("landmark:since=2024-03-31T00:30,every=1 hour", {}, ff.landmark(NIGHT, None, "1 hour")),
         ("around:rows=-2,0", {}, ff.around(rows=(-2, 0))),
         ("around:time=-1 hour,30 minutes", {}, ff.around(time=("-1 hour", "30 minutes"))),
         ("cumulating:1 day:every=6 hours", {}, ff.cumulating("1 day", every="6 hours")),
