@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ def test_a_history(kind: str, seed: int, tmp_path: Path) -> None:
             raise
 
 
-@pytest.mark.parametrize("kind", OUTPUTS)
-def test_a_history_on_spark(kind: str, spark: Any, tmp_path: Path) -> None:
-    history = History(tmp_path / "table", 0, kind, spark)
+@pytest.mark.parametrize(("kind", "few"), [("any", None), ("exact", None), ("ordered", None), ("any", 0)])
+def test_a_history_on_spark(kind: str, few: int | None, spark: Any, tmp_path: Path, limit: Callable[..., None]) -> None:
+    """Written and read by this process and by tasks in turn; the last time by tasks alone."""
+    if few is not None:
+        limit(few_events=few, stored_driver_partials=0)
+    history = History(tmp_path / "table", 1 if few is None else 2, kind, spark)
     for _ in range(4):
         history.change()
         history.ask()
