@@ -14,6 +14,7 @@ import framefold as ff
 
 pytest.importorskip("pyspark")
 
+
 def events(seed: int, first: int = 0) -> pa.Table:
     chance = random.Random(seed)
     rows = [(first + chance.randrange(1200), chance.choice("abc"), chance.randrange(50)) for _ in range(200)]
