@@ -228,7 +228,7 @@ def test_shells_complete_commands_options_and_operations(
     monkeypatch.setenv("_FRAMEFOLD_COMPLETE", "complete_zsh")
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"framefold {words}")
     monkeypatch.setattr(sys, "argv", ["framefold"])
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main()
     assert shown in capsys.readouterr().out
 

@@ -13,7 +13,6 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.duck import asked
 from ..support.command_line import KINDS_OF_WINDOWS as KINDS
 from ..support.command_line import main, read_windows
 
@@ -40,40 +39,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def result(
-    folder: Path, *arguments: str, events: str = "e.parquet", time: str = "at", engine: str = "local"
-) -> pa.Table:
+def result(folder: Path, *arguments: str, events: str = "e.parquet", time: str = "at") -> pa.Table:
     out = folder / "result.arrow"
     said = [str(folder / events), "--time", time, *arguments, "--out", str(out), "--preview", "0"]
-    assert main(["run", *said, "--engine", engine]) == 0
+    assert main(["run", *said, "--engine", "local"]) == 0
     return pa.feather.read_table(out)
-
-
-def test_spark_has_them_too(folder: Path, spark: Any) -> None:
-    arguments = ["--by", "k", "--window", "session:15 minutes", "--agg", "n=count", "--agg", "s=sum:x"]
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    try:
-        found = result(folder, *arguments, engine="spark")
-    finally:
-        spark.conf.unset("spark.sql.session.timeZone")
-    assert found.drop_columns("window").to_pylist() == result(folder, *arguments).drop_columns("window").to_pylist()
-
-
-def test_days_of_a_zone_have_its_hours(folder: Path) -> None:
-    """On 31 March 2024 clocks in Berlin went forward."""
-    table = result(
-        folder, "--window", "1 day", "--timezone", "Europe/Berlin", "--agg", "n=count", events="zoned.parquet"
-    )
-    rows = asked(
-        """
-        SELECT (date_trunc('day', "at" AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin')) AS d, count(*)
-        FROM events GROUP BY d ORDER BY d""",
-        events=EVENTS,
-    ).fetchall()
-    assert table["n"].to_pylist() == [n for _, n in rows]
-    lengths = [row["end"] - row["start"] for row in table["window"].to_pylist()]
-    assert lengths.count(dt.timedelta(hours=23)) == 1
-    assert set(lengths) == {dt.timedelta(hours=23), dt.timedelta(hours=24)}
 
 
 def test_events_that_last(folder: Path) -> None:
@@ -109,6 +79,7 @@ def test_events_that_last(folder: Path) -> None:
             "policy:evict=time 5 minutes,trigger=delta x 0.5", {},
             ff.policy(ff.by_time("5 minutes"), ff.by_delta("x", 0.5)),
         ),
+        ("1 day", {"timezone": "Europe/Berlin"}, ff.tumbling("1 day", timezone="Europe/Berlin")),
         ("tumbling:1 month", {"timezone": "Asia/Tokyo"}, ff.tumbling("1 month", timezone="Asia/Tokyo")),
     ],
 )  # fmt: skip
