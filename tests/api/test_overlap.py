@@ -64,17 +64,12 @@ def test_it_is_refused(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_the_parent_of_the_events(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("events", ["a.parquet", "day=1", "*.parquet", "d*/b.parquet"])
+def test_the_parent_of_the_events(events: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.rename("in", "in.parquet")
-    for events in (
-        ["in.parquet/a.parquet"],
-        ["in.parquet/day=1"],
-        ["in.parquet/*.parquet"],
-        ["in.parquet/d*/b.parquet"],
-    ):
-        for out in ("in.parquet", f"file://{folder}/in.parquet", "./in.parquet/"):
-            assert main(["run", *events, *QUERY, "--engine", "spark", "--out", out]) == 2
-            assert "would overwrite the events in" in capsys.readouterr().err
+    for out in ("in.parquet", f"file://{folder}/in.parquet", "./in.parquet/"):
+        assert main(["run", f"in.parquet/{events}", *QUERY, "--engine", "spark", "--out", out]) == 2
+        assert "would overwrite the events in" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,9 @@ def test_a_second_lookup_reads_nothing_of_what_is_there_still(tmp_path: Path, mo
 
     def right(table: pa.Table) -> bool:
         whole = ff.events(table, time="t", by=["k", "x"]).window(ff.sliding(30, every=3)).aggregate(n=ff.Count())
-        kept = [
-            row
-            for row in whole.to_pylist()
-            if (row["k"], row["x"]) in [("a", 1), (None, 3)] and row["window"]["end"] == 60
-        ]
-        return bool(windows.lookup([("a", 1), (None, 3)], at=58).to_pylist() == kept)
+        keys: list[Any] = [("a", 1), (None, 3)]
+        kept = [row for row in whole.to_pylist() if (row["k"], row["x"]) in keys and row["window"]["end"] == 60]
+        return bool(windows.lookup(keys, at=58).to_pylist() == kept)
 
     assert right(first)
     with monkeypatch.context() as patched:
