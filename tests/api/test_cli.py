@@ -1,4 +1,4 @@
-"""The command line: right results from every kind of file, and one sentence for every mistake."""
+"""``framefold run``: the same right results from every kind of file, in every kind of file, on both engines."""
 
 from __future__ import annotations
 
@@ -286,17 +286,14 @@ def test_a_result_on_spark_is_written_once_and_counted_as_it_is(
     assert (f"{preview} of {len(expected):,} windows" in shown) == (preview > 0)
 
 
-@pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.usefixtures("spark")
 def test_files_are_read_as_the_api_reads_them(
-    engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On Spark by tasks and past the JVM; on the local engine by several threads."""
-    arguments = ["run", str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--engine", engine]
-    if engine == "spark":
-        assert main([*arguments, "--explain"]) == 0
-        assert "not through the JVM" in capsys.readouterr().out
-        return
+    arguments = ["run", str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--engine"]
+    assert main([*arguments, "spark", "--explain"]) == 0
+    assert "not through the JVM" in capsys.readouterr().out
     threads = []
     of_files = inner("readers of files")
 
@@ -306,7 +303,7 @@ def test_files_are_read_as_the_api_reads_them(
         return found
 
     monkeypatch.setattr(*place_of("readers of files"), readers)
-    assert main(arguments) == 0
+    assert main([*arguments, "local"]) == 0
     assert threads[0] >= pa.cpu_count()
 
 

@@ -204,6 +204,7 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
     from contextlib import nullcontext
 
     ran: list[str] = []
+    assert inner("memory for a run")() > 1 << 28
     monkeypatch.setattr(*place_of("memory for a run"), lambda: memory)
     monkeypatch.setattr(*place_of("whether Spark is there"), lambda: spark_there)
     monkeypatch.setattr(*place_of("session of a run"), lambda _: nullcontext())
@@ -212,10 +213,6 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
     assert main(["run", f"file://{folder}/e.parquet", *QUERY, "--engine", "auto", *more]) == 0
     assert ran == [taken]
     assert capsys.readouterr().err == f"--engine auto takes {said}\n"
-
-
-def test_this_machine_has_memory() -> None:
-    assert inner("memory for a run")() > 1 << 28
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,7 @@ def test_the_longer_duration_is_the_size_unless_they_are_named() -> None:
     query = "SELECT window_start, window_end, COUNT(*) AS n FROM HOP(t, at, {}) GROUP BY window_start, window_end"
     assert ff.sql(query.format("20, 60"), t=TRIPS).equals(ff.sql(query.format("60, 20"), t=TRIPS))
     gaps = ff.sql(query.format("slide => 60, size => 20"), t=TRIPS)
-    assert gaps.to_pylist() == [
-        {"window_start": 0, "window_end": 20, "n": 1},
-        {"window_start": 60, "window_end": 80, "n": 1},
-        {"window_start": 120, "window_end": 140, "n": 1},
-    ]
+    assert gaps.to_pylist() == [{"window_start": at, "window_end": at + 20, "n": 1} for at in (0, 60, 120)]
 
 
 def test_weeks_begin_on_a_thursday_as_in_spark() -> None:
@@ -89,9 +85,8 @@ def test_sessions_join_events_that_are_exactly_the_gap_apart() -> None:
 def test_where_of_sessions_is_of_the_rows_that_they_have() -> None:
     t = pa.table({"at": [0, 8, 16], "k": ["a", "a", "a"], "x": [1, 2, 3]})
     query = "SELECT k, window_start, SUM(x) AS s FROM SESSION({}, at, 10) WHERE {} GROUP BY k, window_start"
-    with pytest.raises(
-        ff.QueryError, match=r"has x <> 2; expected the condition on the rows that sessions are of: SESS"
-    ):
+    said = r"has x <> 2; expected the condition on the rows that sessions are of: SESS"
+    with pytest.raises(ff.QueryError, match=said):
         ff.sql(query.format("TABLE t PARTITION BY k", "x <> 2"), t=t)
     inside = query.format("TABLE (SELECT * FROM t WHERE x <> 2) PARTITION BY k", "k = 'a' and window_start >= 0")
     assert ff.sql(inside, t=t)["s"].to_pylist() == [1, 3]
