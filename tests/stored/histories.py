@@ -77,6 +77,7 @@ class History:
 
     def row(self, minute: int) -> Row:
         chance = self.chance
+        minute -= (minute - self.after) % FRAME * (chance.random() < 0.2)  # the first time of a frame
         values = {"x": chance.randrange(-50, 50), "y": chance.gauss(0, 1e6)}
         return {"t": minute, "k": chance.choice(["a", "b", None])} | values
 
@@ -222,7 +223,8 @@ class History:
             assert table.to_pylist() == wanted, (specs, self.format, self.timed)
 
         same(windows.aggregate(), [row for row, _, _ in rows])
-        after, until = (self.chance.randrange(-step, END + 12 * step) for _ in range(2))
+        grain = self.chance.choice([1, step])  # bounds of windows, or any times
+        after, until = (self.chance.randrange(-step, END + 12 * step) // grain * grain for _ in range(2))
         wanted = [row for row, _, end in rows if after < end <= until]
         same(windows.ending(self.moment(after), self.moment(until)).aggregate(), wanted)
         until = after + self.chance.choice([1, step])
