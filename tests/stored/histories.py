@@ -69,8 +69,8 @@ class History:
     def length(self, minutes: int) -> Any:
         return f"{minutes} minutes" if self.timed else minutes
 
-    def moment(self, minutes: int | None) -> Any:
-        return FIRST + dt.timedelta(minutes=minutes) if self.timed and minutes is not None else minutes
+    def moment(self, minutes: int) -> Any:
+        return FIRST + dt.timedelta(minutes=minutes) if self.timed else minutes
 
     def minutes(self, moment: Any) -> int:
         return int((moment - FIRST) / dt.timedelta(minutes=1)) if self.timed else moment
