@@ -82,9 +82,10 @@ class History:
         return {"t": minute, "k": chance.choice(["a", "b", None])} | values
 
     def table(self, rows: list[Row]) -> pa.Table:
-        columns = {name: [row[name] for row in rows] for name in ("t", "k", "x", "y")}
-        times = pa.array([self.moment(minute) for minute in columns["t"]], pa.timestamp("us") if self.timed else None)
-        return pa.table(columns | {"t": times, "k": pa.array(columns["k"], pa.string())})
+        types = {"t": pa.timestamp("us") if self.timed else pa.int64(), "k": pa.string(), "x": pa.int64()}
+        columns = {name: [row[name] for row in rows] for name in (*types, "y")}
+        columns["t"] = [self.moment(minute) for minute in columns["t"]]
+        return pa.table(columns, pa.schema(types | {"y": pa.float64()}))
 
     def data(self, rows: list[Row]) -> Any:
         """Rows as data of one of the engines."""
@@ -133,8 +134,8 @@ class History:
         gone = [row for row in recent if row["k"] != "z" and self.chance.random() < 0.3]
         self.stored.delete(self.data(gone), run=self.name())
         self.events = [row for row in self.events if not any(row is other for other in gone)]
-        self.touched = gone
-        if not gone:
+        self.touched = gone or None
+        if not gone:  # which is no run
             self.runs.pop()
 
     def forget(self) -> None:
