@@ -74,32 +74,6 @@ def test_upkeep(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(days) == {START + dt.timedelta(days=1)}
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["window", "none", "--window", "1 day"],
-            "'none' has no partials of the command line; expected",
-        ),
-        (["window", "kept", "--window", "90 minutes"], "cut the stored frame"),
-        (["window", "kept", "--window", "1 day", "--output", "m"], "aggregate() is asked for 'm'"),
-        (["changed", "kept", "--window", "1 day", "--run", "third"], "'third'"),
-        (["create", "kept", "--time", "at", "--frame", "1 day", "--agg", "n=count"], "has other partials, of"),
-        (["create", "new", "--time", "at", "--frame", "1 day", "--agg", "n=cout"], "asks for the unknown operation"),
-        (["append", "kept", "none.parquet", "--run", "x"], "'none.parquet' does not exist"),
-    ],
-)
-def test_one_sentence(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    monkeypatch.chdir(folder)
-    capsys.readouterr()
-    assert main(["partials", *words]) == 2
-    found = capsys.readouterr().err
-    assert found.count("\n") == 1
-    assert said in found
-
-
 def test_words_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "kept" / "_framefold" / "create.json").write_text('{"time": 3}')
     assert main(["partials", "runs", str(folder / "kept")]) == 1

@@ -48,21 +48,3 @@ def test_files_of_every_kind(folder: Path, capsys: pytest.CaptureFixture[str]) -
     captured = capsys.readouterr()
     assert "50" in captured.out
     assert "6 rows in" in captured.err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["SELECT * FROM trips"], "expected a function of windows"),
-        (["SELECT COUNT(*) FROM TUMBLE(trip, t, 1) GROUP BY window_end"], "the table 'trip'; did you mean 'trips'?"),
-        ([QUERY, "--table", "more"], "--table 'more' is no table; expected NAME=PATH, such as trips=trips.parquet"),
-        ([QUERY, "--out", "-"], "expected --out-format"),
-    ],
-)
-def test_a_mistake_is_one_sentence(
-    folder: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(folder, *options, "--engine", "local") == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1

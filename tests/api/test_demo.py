@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -33,33 +31,9 @@ def test_trips_are_realistic() -> None:
     assert 0 < trips["speed"].null_count < 500
     hours = np.bincount((pickup - DAY) // np.timedelta64(1, "h"), minlength=24)
     assert hours[18] > 5 * hours[4]
-    zones = dict(pc.value_counts(trips["zone"]).to_pandas().map(lambda each: (each["values"], each["counts"])))
-    assert len(zones) == len(ZONES)
-    speed = pl.from_arrow(trips.select(["pickup", "speed"]))
-    assert isinstance(speed, pl.DataFrame)
-    by_hour = speed.group_by(pl.col("pickup").dt.hour()).agg(pl.col("speed").mean()).sort("pickup")["speed"]
-    assert by_hour[3] > 1.5 * by_hour[17]
-
-
-def test_the_job_of_the_demo_equals_polars() -> None:
-    trips = make_trips(20_000)
-    got = _query(trips).aggregate(speed=ff.Average("speed"), trips=ff.Count())
-    frame = pl.from_arrow(trips)
-    assert isinstance(frame, pl.DataFrame)
-    wanted = (
-        frame.sort("pickup")
-        .group_by_dynamic("pickup", every="1m", period="1h", group_by="zone", start_by="window")
-        .agg(pl.col("speed").mean(), pl.len().alias("trips"))
-        .sort("zone", "pickup")
-    )
-    # Polars leaves out windows that start before a key's first event; they are the hour before it.
-    table = pl.from_arrow(got)
-    assert isinstance(table, pl.DataFrame)
-    ours = table.with_columns(pickup=pl.col("window").struct.field("start"))
-    both = wanted.join(ours, on=["zone", "pickup"], how="inner", suffix="_ours")
-    assert len(both) == len(wanted)
-    assert (both["trips"] == both["trips_ours"]).all()
-    assert np.allclose(both["speed"].to_numpy(), both["speed_ours"].to_numpy(), rtol=1e-12, equal_nan=True)
+    assert len(trips["zone"].unique()) == len(ZONES)
+    speed = trips["speed"].to_pandas().groupby((pickup - DAY) // np.timedelta64(1, "h")).mean()
+    assert speed[3] > 1.5 * speed[17]
 
 
 def test_the_demo_on_the_local_engine(
@@ -91,30 +65,17 @@ def test_the_demo_on_spark_checks_the_local_engine(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("change", ["trips", "speed", "fewer", "null"])
 def test_results_that_are_not_the_same_are_no_success(change: str) -> None:
     one = _query(make_trips(2_000)).aggregate(speed=ff.Average("speed"), trips=ff.Count())
-    other = one.slice(1) if change == "fewer" else one
-    if change in ("trips", "speed", "null"):
-        name = "trips" if change == "trips" else "speed"
-        column = one[name].to_pylist()
+    other = one.slice(1)
+    if change != "fewer":
+        at = one.column_names.index("trips" if change == "trips" else "speed")
+        column = one[at].to_pylist()
         column[7] = None if change == "null" else column[7] + 1
-        other = one.set_column(one.column_names.index(name), name, pa.array(column, one[name].type))
+        other = one.set_column(at, one.column_names[at], pa.array(column, one[at].type))
     with pytest.raises(ff.EngineError, match="framefold on Spark and a third do not give the same windows"):
         _agreement(one, other, "a third")
     assert _agreement(one, one, "itself") == "bit for bit"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--rows", "5"], "--rows"),
-        (["--rows", "many"], "--rows"),
-        (["--keep", "no/such/folder"], "--keep"),
-        (["--engine", "flink"], "'flink' is not one of"),
-        (["more"], "more"),
-        (["--rows", "1000", "--master", "nonsense"], "--master is 'nonsense'"),
-    ],
-)
-def test_a_mistake_is_one_sentence(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", *arguments]) == 2
-    seen = capsys.readouterr()
-    assert words in seen.err
-    assert seen.err.count("\n") == 1
+def test_a_master_that_is_none_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--rows", "1000", "--master", "nonsense"]) == 2
+    assert "--master is 'nonsense'" in capsys.readouterr().err

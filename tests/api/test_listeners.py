@@ -71,18 +71,15 @@ class Seen:
         }
 
 
-NAMES = {
-    "windows_total": "windows", "late_events_total": "late_events", "watermark_lag_seconds": "watermark.lag",
-    "event_lag_seconds": "event.lag", "shards": "shards", "partials": "partials", "open_frames": "open_frames",
-    "held_events": "held_events", "state_bytes": "state.size", "watermark_timestamp_seconds": "watermark.time",
-    "running": "running", "micro_batch_duration_seconds_sum": "micro_batch.duration",
-    "input_rows_total": "input_rows", "failures_total": "failures",
+FIGURES = {
+    "windows_total": ("windows", 6), "late_events_total": ("late_events", 2),
+    "watermark_lag_seconds": ("watermark.lag", 1.5), "event_lag_seconds": ("event.lag", 10), "shards": ("shards", 2),
+    "partials": ("partials", 7), "open_frames": ("open_frames", 2), "held_events": ("held_events", 0),
+    "state_bytes": ("state.size", 99), "watermark_timestamp_seconds": ("watermark.time", 1767225600),
+    "running": ("running", 1), "micro_batch_duration_seconds_sum": ("micro_batch.duration", 0.6),
+    "input_rows_total": ("input_rows", 20), "failures_total": ("failures", 0),
 }  # fmt: skip
-AFTER_TWO = {
-    "windows_total": 6, "late_events_total": 2, "watermark_lag_seconds": 1.5, "event_lag_seconds": 10, "shards": 2,
-    "partials": 7, "open_frames": 2, "held_events": 0, "state_bytes": 99, "watermark_timestamp_seconds": 1767225600,
-    "running": 1, "micro_batch_duration_seconds_sum": 0.6, "input_rows_total": 20, "failures_total": 0,
-}  # fmt: skip
+"""Names of Prometheus and of OpenTelemetry, and what there is after two micro-batches."""
 
 
 @pytest.fixture(params=["prometheus", "opentelemetry"])
@@ -91,7 +88,7 @@ def seen(request: pytest.FixtureRequest) -> Seen:
 
 
 def named(seen: Seen, figure: str) -> str:
-    return f"framefold_stream_{figure}" if seen.system == "prometheus" else f"framefold.stream.{NAMES[figure]}"
+    return f"framefold_stream_{figure}" if seen.system == "prometheus" else f"framefold.stream.{FIGURES[figure][0]}"
 
 
 def clock(seen: Seen) -> str:
@@ -107,7 +104,7 @@ def test_what_two_micro_batches_come_to(seen: Seen) -> None:
     seen.listener.onQueryProgress(progress(id, partials=7))
     found = seen.figures()
     assert found.pop((clock(seen), "speeds")) > 1767225600
-    assert found == {(named(seen, figure), "speeds"): pytest.approx(value) for figure, value in AFTER_TWO.items()}
+    assert found == {(named(seen, figure), "speeds"): pytest.approx(value) for figure, (_, value) in FIGURES.items()}
 
 
 def test_what_is_kept_stays_where_a_micro_batch_has_called_no_shard(seen: Seen) -> None:

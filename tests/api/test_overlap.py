@@ -36,103 +36,72 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-AMONG: dict[str, tuple[list[str], str]] = {
-    "in the folder": (["in"], "in/out.parquet"),
-    "in the folder, with a slash": (["in/"], "in/out.parquet"),
-    "in another format": (["in"], "in/out.csv"),
-    "in a folder of it": (["in"], "in/day=1/out.parquet"),
-    "by way of a parent": (["in"], "elsewhere/../in/out.parquet"),
-    "absolute": (["in"], "{here}/in/out.parquet"),
-    "an absolute input": (["{here}/in"], "in/out.parquet"),
-    "an address": (["in"], "file://{here}/in/out.parquet"),
-    "the input is an address": (["file://{here}/in"], "in/out.parquet"),
-    "through a link": (["in"], "link/out.parquet"),
-    "the input is a link": (["link"], "in/out.parquet"),
-    "a link into it": (["in"], "elsewhere/back/out.parquet"),
-    "a pattern": (["in/*.parquet"], "in/out.parquet"),
-    "a pattern through a link": (["link/*.parquet"], "in/out.parquet"),
-    "a pattern of folders": (["in/day=*"], "in/day=1/out.parquet"),
-    "a pattern of folders that are not there": (["in/*"], "in/out.parquet"),
-    "a pattern for all folders": (["in/**/*.parquet"], "in/day=1/out.parquet"),
-    "a pattern for all folders, at its top": (["in/**/*.parquet"], "in/out.parquet"),
-    "the second input": (["e.parquet", "in"], "in/out.parquet"),
-    "the file itself": (["e.parquet"], "e.parquet"),
-    "the file itself, spelt otherwise": (["e.parquet"], "./in/../e.parquet"),
-    "a link to the file": (["e.parquet"], "alias.parquet"),
-    "the file that a link leads to": (["alias.parquet"], "e.parquet"),
-    "what a link in the folder leads to": (["in"], "elsewhere/e.parquet"),
-}
+AMONG = [
+    ("in", "in/out.parquet"), ("in/", "in/out.parquet"), ("in", "in/out.csv"), ("in", "in/day=1/out.parquet"),
+    ("in", "elsewhere/../in/out.parquet"), ("in", "{here}/in/out.parquet"), ("{here}/in", "in/out.parquet"),
+    ("in", "file://{here}/in/out.parquet"), ("file://{here}/in", "in/out.parquet"), ("in", "link/out.parquet"),
+    ("link", "in/out.parquet"), ("in", "elsewhere/back/out.parquet"), ("in/*.parquet", "in/out.parquet"),
+    ("link/*.parquet", "in/out.parquet"), ("in/day=*", "in/day=1/out.parquet"), ("in/*", "in/out.parquet"),
+    ("in/**/*.parquet", "in/day=1/out.parquet"), ("in/**/*.parquet", "in/out.parquet"),
+    ("e.parquet in", "in/out.parquet"), ("e.parquet", "e.parquet"), ("e.parquet", "./in/../e.parquet"),
+    ("e.parquet", "alias.parquet"), ("alias.parquet", "e.parquet"), ("in", "elsewhere/e.parquet"),
+]  # fmt: skip
+"""Events, and a result among them: in their folder by any name of it, through links, in patterns, or the file."""
 
 
-@pytest.mark.parametrize("engine", ["local", "spark", "auto"])
-@pytest.mark.parametrize("kind", AMONG)
+@pytest.mark.parametrize(("events", "out"), AMONG)
 def test_it_is_refused(
-    folder: Path, kind: str, engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, events: str, out: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a run on the local engine", "session of a run"):
         monkeypatch.setattr(*place_of(name), None)  # nothing runs
-    events, out = ([each.format(here=folder) for each in AMONG[kind][0]], AMONG[kind][1].format(here=folder))
+    engine = ["local", "spark", "auto"][AMONG.index((events, out)) % 3]
     before = sorted(folder.rglob("*"))
-    assert main(["run", *events, *QUERY, "--out", out, "--engine", engine]) == 2
+    line = ["run", *events.format(here=folder).split(), *QUERY, "--out", out.format(here=folder), "--engine", engine]
+    assert main(line) == 2
     said = capsys.readouterr().err
     assert "is among the events of" in said or "would overwrite the events" in said
     assert sorted(folder.rglob("*")) == before
 
 
-def test_the_parent_of_the_events(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("events", ["a.parquet", "day=1", "*.parquet", "d*/b.parquet"])
+def test_the_parent_of_the_events(events: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.rename("in", "in.parquet")
-    for events in (
-        ["in.parquet/a.parquet"],
-        ["in.parquet/day=1"],
-        ["in.parquet/*.parquet"],
-        ["in.parquet/d*/b.parquet"],
-    ):
-        for out in ("in.parquet", f"file://{folder}/in.parquet", "./in.parquet/"):
-            assert main(["run", *events, *QUERY, "--engine", "spark", "--out", out]) == 2
-            assert "would overwrite the events in" in capsys.readouterr().err
+    for out in ("in.parquet", f"file://{folder}/in.parquet", "./in.parquet/"):
+        assert main(["run", f"in.parquet/{events}", *QUERY, "--engine", "spark", "--out", out]) == 2
+        assert "would overwrite the events in" in capsys.readouterr().err
 
 
-APART: dict[str, tuple[list[str], str]] = {
-    "beside the folder": (["in/a.parquet"], "out.parquet"),
-    "a name that begins alike": (["in/a.parquet"], "in_2.parquet"),
-    "beside a file": (["in/a.parquet"], "in/out.parquet"),
-    "a pattern that it does not match": (["in/a*.parquet"], "in/out.parquet"),
-    "deeper than a pattern": (["in/*.parquet"], "elsewhere/out.parquet"),
-}
-
-
-@pytest.mark.parametrize("kind", APART)
-def test_what_is_apart_is_written(folder: Path, kind: str) -> None:
-    events, out = APART[kind]
+@pytest.mark.parametrize(
+    ("events", "out", "times"),
+    [
+        ("in/a.parquet", "out.parquet", 1), ("in/a.parquet", "in_2.parquet", 1), ("in/a.parquet", "in/out.parquet", 1),
+        ("in/a*.parquet", "in/out.parquet", 1), ("in/*.parquet", "elsewhere/out.parquet", 2),
+    ],
+)  # fmt: skip
+def test_what_is_apart_is_written(folder: Path, events: str, out: str, times: int) -> None:
     for _ in range(2):
-        assert main(["run", *events, *QUERY, "--out", out, "--engine", "local"]) == 0
-        assert sum(pq.read_table(out)["s"].to_pylist()) == 10 * (
-            2 if "*.parquet" in events[0] and "a*" not in events[0] else 1
-        )
+        assert main(["run", events, *QUERY, "--out", out, "--engine", "local"]) == 0
+        assert sum(pq.read_table(out)["s"].to_pylist()) == 10 * times
 
 
-ADDRESSES = [
-    ("s3://bucket/in/out.parquet", "s3a://bucket/in", True),
-    ("s3://bucket/in/out.parquet", "s3://key:secret@bucket/in/?region=eu", True),
-    ("s3://bucket/in/../in/out.parquet", "s3://bucket/in/*.parquet", True),
-    ("hdfs://host:8020/in/b/out.parquet", "hdfs://host:8020/in/{a,b}", True),
-    ("hdfs://host:8020/in", "hdfs://host:8020/in/part-*.parquet", True),
-    ("s3://bucket/inner/out.parquet", "s3://bucket/in", False),
-    ("s3://other/in/out.parquet", "s3://bucket/in", False),
-    ("gs://bucket/in/out.parquet", "s3://bucket/in", False),
-    ("/bucket/in/out.parquet", "s3://bucket/in", False),
-    ("out.parquet", "-", False),
-]
+ADDRESSES = {
+    "s3a://bucket/in": "s3://bucket/in/out.parquet",
+    "s3://key:secret@bucket/in/?region=eu": "s3://bucket/in/out.parquet",
+    "s3://bucket/in/*.parquet": "s3://bucket/in/../in/out.parquet",
+    "hdfs://host:8020/in/{a,b}": "hdfs://host:8020/in/b/out.parquet",
+    "hdfs://host:8020/in/part-*.parquet": "hdfs://host:8020/in",
+}
+ELSEWHERE = ["s3://bucket/inner/out.parquet", "s3://other/in/out.parquet", "gs://bucket/in/out.parquet", "/bucket/in/o"]
 
 
-@pytest.mark.parametrize(("out", "events", "among"), ADDRESSES)
-def test_addresses(out: str, events: str, among: bool) -> None:
+@pytest.mark.parametrize("events", ADDRESSES)
+def test_addresses(events: str) -> None:
     """By their spelling: nothing is asked of other machines."""
-    if not among:
-        check_apart(out, [events])
-        return
     with pytest.raises(ff.QueryError, match=r"--out .* (is among|would overwrite) the events"):
-        check_apart(out, [events])
+        check_apart(ADDRESSES[events], [events])
+    for out in ELSEWHERE:
+        check_apart(out, ["s3://bucket/in", "-"])
 
 
 @pytest.mark.parametrize("extension", ["parquet", "csv", "json", "arrow"])

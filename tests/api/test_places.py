@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -55,25 +54,19 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
+@pytest.mark.parametrize(
+    ("kind", "out"), [("parquet", "parquet"), ("csv", "json"), ("json", "csv"), ("arrow", "arrow")]
+)
 def test_events_come_by_standard_input_and_results_go_to_standard_output(
-    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    kind: str, out: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     piped(monkeypatch, (folder / f"e.{kind}").read_bytes())
-    assert main(["run", "-", "--format", kind, *QUERY, "--engine", "local", "--out", "-"]) == 0
+    formats = ["--format", kind, *(["--out-format", out] if out != kind else [])]
+    assert main(["run", "-", *formats, *QUERY, "--engine", "local", "--out", "-"]) == 0
     seen = capsysbinary.readouterr()
-    assert rows_of(read(seen.out, kind)) == WANTED
+    assert rows_of(read(seen.out, out)) == WANTED
     assert seen.err.startswith(b"4 windows in ")
     assert seen.err.endswith(b"written to standard output\n")
-
-
-def test_another_kind_goes_out_than_came_in(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    piped(monkeypatch, (folder / "e.csv").read_bytes())
-    said = ["--format", "csv", "--out-format", "json", "--engine", "local", "--out", "-"]
-    assert main(["run", "-", *QUERY, *said]) == 0
-    assert rows_of(read(capsysbinary.readouterr().out, "json")) == WANTED
 
 
 def test_spark_reads_standard_input_and_writes_standard_output(
@@ -82,13 +75,6 @@ def test_spark_reads_standard_input_and_writes_standard_output(
     piped(monkeypatch, (folder / "e.parquet").read_bytes())
     assert main(["run", "-", "--format", "parquet", *QUERY, "--engine", "spark", "--out", "-"]) == 0
     assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
-
-
-def test_it_is_part_of_a_pipe(folder: Path) -> None:
-    line = [sys.executable, "-m", "framefold", "run", "-", "--format", "csv", *QUERY, "--engine", "local", "--out", "-"]
-    done = subprocess.run(line, input=(folder / "e.csv").read_bytes(), capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert rows_of(read(done.stdout, "csv")) == WANTED
 
 
 def test_the_format_goes_before_the_extension(folder: Path) -> None:
@@ -155,10 +141,8 @@ def test_spark_reads_addresses_and_writes_a_new_folder_at_one(
     before = sorted(os.listdir(folder / "r.parquet"))
     capsys.readouterr()
     assert main(arguments) == 2
-    assert (
-        "r.parquet' exists; expected a new name, for a folder at an address is never replaced"
-        in capsys.readouterr().err
-    )
+    said = "r.parquet' exists; expected a new name, for a folder at an address is never replaced"
+    assert said in capsys.readouterr().err
     assert sorted(os.listdir(folder / "r.parquet")) == before
 
 
@@ -180,23 +164,18 @@ def test_spark_reaches_file_systems_that_pyarrow_does_not(
     assert capsys.readouterr().err.startswith(f"framefold: '{far}/e.{kind}' cannot be opened: ")
 
 
-CLUSTERS = ["spark://host:7077", "yarn", "k8s://https://host:443"]
-
-
-@pytest.mark.parametrize("master", CLUSTERS)
 @pytest.mark.parametrize(
-    ("events", "out", "found"),
+    ("master", "events", "out", "found"),
     [
-        ("e.parquet", None, "'e.parquet' is a path"),
-        ("hdfs:///trips", "r.parquet", "'r.parquet' is a path"),
-        ("-", None, "'-' is standard input or output"),
+        ("spark://host:7077", "e.parquet", [], "'e.parquet' is a path"),
+        ("yarn", "hdfs:///trips", ["--out", "r.parquet"], "'r.parquet' is a path"),
+        ("k8s://https://host:443", "-", [], "'-' is standard input or output"),
     ],
 )
 def test_what_only_this_machine_has_is_refused_on_a_cluster(
-    master: str, events: str, out: str | None, found: str, capsys: pytest.CaptureFixture[str]
+    master: str, events: str, out: list[str], found: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = ["--out", out] if out else []
-    assert main(["run", events, *QUERY, *said, "--format", "parquet", "--master", master, "--engine", "spark"]) == 2
+    assert main(["run", events, *QUERY, *out, "--format", "parquet", "--master", master, "--engine", "spark"]) == 2
     assert capsys.readouterr().err == (
         f"framefold: {found} of this machine, and --master is {master!r}, whose machines need not have it; expected an "
         "address such as hdfs://... or s3a://..., or file:///... for what all of them share\n"
@@ -225,6 +204,7 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
     from contextlib import nullcontext
 
     ran: list[str] = []
+    assert inner("memory for a run")() > 1 << 28
     monkeypatch.setattr(*place_of("memory for a run"), lambda: memory)
     monkeypatch.setattr(*place_of("whether Spark is there"), lambda: spark_there)
     monkeypatch.setattr(*place_of("session of a run"), lambda _: nullcontext())
@@ -235,22 +215,19 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
     assert capsys.readouterr().err == f"--engine auto takes {said}\n"
 
 
-def test_this_machine_has_memory() -> None:
-    assert inner("memory for a run")() > 1 << 28
-
-
-def test_shells_complete_commands_options_and_operations() -> None:
-    def completed(words: str) -> str:
-        shell = {"_FRAMEFOLD_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": words}
-        line = "import sys; from framefold.cli import main; sys.exit(main())"
-        done = subprocess.run([sys.executable, "-c", line], env=os.environ | shell, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "submit" in completed("framefold ")
-    assert "--timezone" in completed("framefold run --ti")
-    assert "auto" in completed("framefold run --engine ")
-    assert "r=correlation" in completed("framefold run --agg r=corr")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [("", "submit"), ("run --ti", "--timezone"), ("run --engine ", "auto"), ("run --agg r=corr", "r=correlation")],
+)
+def test_shells_complete_commands_options_and_operations(
+    words: str, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_FRAMEFOLD_COMPLETE", "complete_zsh")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"framefold {words}")
+    monkeypatch.setattr(sys, "argv", ["framefold"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main()
+    assert shown in capsys.readouterr().out
 
 
 def test_an_object_that_fails_on_its_way_leaves_the_earlier_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

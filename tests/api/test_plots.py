@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -87,6 +88,7 @@ def test_a_result_in_any_library_is_the_same_chart(kind: str) -> None:
     result: Any = query.options(window="flat" if "flat" in kind else "struct").aggregate(**outputs)
     if "pandas" in kind:
         result = result.to_pandas()
+        result.attrs["metrics"] = [object()]  # which no chart looks at
     elif kind == "polars":
         result = pl.from_arrow(result)
     elif kind == "duckdb":
@@ -114,45 +116,52 @@ def test_times_without_a_zone_dates_and_integers() -> None:
     assert ff.plot(quarters(plain), "s").to_dict()["encoding"]["x"]["title"] == "window_start"
     days = pa.table({"t": [dt.date(2026, 5, 1), dt.date(2026, 5, 3)]})
     chart = ff.plot(ff.events(days, time="t").window(ff.tumbling("1 day")).aggregate(n=ff.Count()))
-    assert [row["window_start"][:10] for row in rows_of(chart)] == [
-        "2026-05-01",
-        "2026-05-03",
-        "2026-05-02",
-        "2026-05-04",
-    ]
-    numbers = ff.events(pa.table({"t": [0, 7, 25]}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
-    assert lines_of(ff.plot(numbers), "window_start", "n") == [
-        (None, [(0, 2.0), (10, 2.0)]),
-        (None, [(20, 1.0), (30, 1.0)]),
-    ]
-    assert ff.plot(numbers).to_dict()["encoding"]["x"]["type"] == "quantitative"
+    starts = [row["window_start"][8:10] for row in rows_of(chart)]
+    assert starts == ["01", "03", "02", "04"]
 
 
-def test_windows_that_overlap_are_a_line_through_their_ends() -> None:
-    events = pa.table({"t": [0, 5, 30, 31]})
-    result = ff.events(events, time="t").window(ff.sliding(10, every=5)).aggregate(n=ff.Count())
+def over(columns: dict[str, Any], windows: Any, time: str = "t", until: str | None = None, **outputs: Any) -> pa.Table:
+    query = ff.events(pa.table(columns), time=time, until=until).window(windows)
+    return query.aggregate(**(outputs or {"n": ff.Count()}))
+
+
+OF_INTEGERS: dict[str, tuple[pa.Table, str, list[Any]]] = {
+    "side by side": (
+        over({"t": [0, 7, 25]}, ff.tumbling(10)), "window_start", [[(0, 2), (10, 2)], [(20, 1), (30, 1)]]
+    ),
+    "overlapping: a line through their ends": (
+        over({"t": [0, 5, 30, 31]}, ff.sliding(10, every=5)), "window_end",
+        [[(5, 1), (10, 2), (15, 1)], [(35, 2), (40, 2)]],
+    ),
+    "touching, however long": (
+        over({"from": [0, 1, 30], "to": [10, 20, 40]}, ff.snapshot(), "from", "to"), "window_start",
+        [[(0, 1), (1, 2), (10, 1), (20, 1)], [(30, 1), (40, 1)]],
+    ),
+    "with nulls and what is no number": (
+        over({"t": range(5), "x": [1.0, None, float("nan"), 2.0, 3.0]}, ff.last_rows(1), n=ff.Last("x")), "at",
+        [[(0, 1.0)], [(3, 2.0), (4, 3.0)]],
+    ),
+    "with too few samples": (
+        over({"t": [0, 1, 12, 20, 21]}, ff.tumbling(10, min_samples=2)), "window_start",
+        [[(0, 2), (10, 2)], [(20, 2), (30, 2)]],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("windows", OF_INTEGERS)
+def test_lines_end_where_windows_are_missing(windows: str) -> None:
+    result, x, lines = OF_INTEGERS[windows]
     chart = ff.plot(result)
-    assert chart.to_dict()["mark"]["interpolate"] == "linear"
-    assert lines_of(chart, "window_end", "n") == [(None, [(5, 1), (10, 2), (15, 1)]), (None, [(35, 2), (40, 2)])]
-    months = pa.table({"t": [dt.datetime(2026, each, 10) for each in (1, 2, 3, 4, 7)]})
-    result = ff.events(months, time="t").window(ff.sliding("2 months", every="1 month")).aggregate(n=ff.Count())
-    assert [len(line) for _, line in lines_of(ff.plot(result), "window_end", "n")] == [5, 2]
+    assert [line for _, line in lines_of(chart, x, "n")] == lines
+    spec = chart.to_dict()
+    assert spec["encoding"]["x"]["type"] == "quantitative"
+    assert spec["mark"]["interpolate"] == ("step-after" if x == "window_start" else "linear")
 
 
-def test_windows_that_touch_are_one_line_however_long_they_are() -> None:
-    lives = pa.table({"from": [0, 1, 30], "to": [10, 20, 40]})
-    result = ff.events(lives, time="from", until="to").window(ff.snapshot()).aggregate(n=ff.Count())
-    found = lines_of(ff.plot(result), "window_start", "n")
-    assert found == [(None, [(0, 1), (1, 2), (10, 1), (20, 1)]), (None, [(30, 1), (40, 1)])]
-
-
-def test_nulls_and_what_is_no_number_are_gaps() -> None:
-    events = pa.table({"t": [0, 1, 2, 3, 4], "x": [1.0, None, float("nan"), 2.0, 3.0]})
-    around = ff.events(events, time="t").window(ff.last_rows(1)).aggregate(x=ff.Last("x"))
-    assert lines_of(ff.plot(around), "at", "x") == [(None, [(0, 1.0)]), (None, [(3, 2.0), (4, 3.0)])]
-    few = ff.events(pa.table({"t": [0, 1, 12, 20, 21]}), time="t").window(ff.tumbling(10, min_samples=2))
-    found = lines_of(ff.plot(few.aggregate(n=ff.Count())), "window_start", "n")
-    assert found == [(None, [(0, 2), (10, 2)]), (None, [(20, 2), (30, 2)])]
+def test_months_are_missing_by_the_calendar() -> None:
+    months = {"t": [dt.datetime(2026, each, 10) for each in (1, 2, 3, 4, 7)]}
+    chart = ff.plot(over(months, ff.sliding("2 months", every="1 month")))
+    assert [len(line) for _, line in lines_of(chart, "window_end", "n")] == [5, 2]
 
 
 def test_bands_lie_between_two_columns_under_the_line() -> None:
@@ -163,13 +172,8 @@ def test_bands_lie_between_two_columns_under_the_line() -> None:
     assert (area["mark"]["type"], line["mark"]["type"]) == ("area", "line")
     assert (area["encoding"]["y"]["field"], area["encoding"]["y2"]["field"]) == ("low", "high")
     assert line["encoding"]["y"]["field"] == "mean"
-    first = {
-        name: [(x, value), (at(15), value)]
-        for name, value in (("low", 1.0), ("mean", 2.0), ("high", 3.0))
-        for x in [at(0)]
-    }
-    for name, expected in first.items():
-        assert ("b", expected) in lines_of(chart, "window_start", name)
+    for name, value in (("low", 1.0), ("mean", 2.0), ("high", 3.0)):
+        assert ("b", [(at(0), value), (at(15), value)]) in lines_of(chart, "window_start", name)
     alone = ff.plot(result, band=("low", "high")).to_dict()
     assert (alone["mark"]["type"], alone["encoding"]["y"]["title"]) == ("area", "low to high")
 
@@ -230,12 +234,7 @@ def test_outputs_of_every_kind_of_number() -> None:
         .window(ff.tumbling(2))
         .aggregate(**{name: ff.Last(name) for name in columns}, text=ff.CollectList("i"))
     )
-    assert {(row["#output"], row["#value"]) for row in rows_of(ff.plot(result))} == {
-        ("d", 1.5),
-        ("b", 1),
-        ("p", 90),
-        ("i", 3),
-    }
+    assert {row["#output"]: row["#value"] for row in rows_of(ff.plot(result))} == {"d": 1.5, "b": 1, "p": 90, "i": 3}
 
 
 def test_rows_that_have_no_window_say_their_time_and_key() -> None:
@@ -264,62 +263,53 @@ def test_a_chart_is_drawn() -> None:
 
 
 KEYS = pa.table({"t": [1] * 300, "k": list(range(300))})
-LACKS = r"plot\(\) names {0}, which the result lacks; "
+OF_KEYS = ff.events(KEYS, time="t", by="k").window(ff.tumbling(2))
+RESULT, COUNTS = quarters(), OF_KEYS.aggregate(n=ff.Count())
 NO_NUMBERS = r"; expected a column of numbers"
 ALONG = r"; expected one output of windows along the time line"
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown": ({"outputs": ["sum"]}, LACKS.format("'sum'") + r"there are 'zone', 'window', 's', 'n'"),
-    "near": ({"by": "zome"}, r"plot\(\) names 'zome', which the result lacks; did you mean 'zone'\?"),
-    "band": ({"band": ("low", "n")}, r"plot\(\) names 'low', which the result lacks; there are .*"),
-    "text": ({"outputs": ["zone"]}, r"plot\(\) is given 'zone', which is string" + NO_NUMBERS),
-    "struct": ({"outputs": ["window"]}, r"plot\(\) is given 'window', which is struct<.*>" + NO_NUMBERS),
-    "time": ({"time": "zone"}, r"plot\(\) needs a column of timestamps, dates or integers; 'zone' is string.*"),
-    "key": (
-        {"by": "window"},
-        r"plot\(\) has the key 'window' of type struct<.*>; expected single values, such as its fields",
+A_RESULT = r"expected a result: a table of Arrow, pandas or Polars, or a DataFrame of Spark"
+REFUSED: list[tuple[Any, list[str], dict[str, Any], str]] = [
+    (RESULT, ["sum"], {}, r"plot\(\) names 'sum', which the result lacks; there are 'zone', 'window', 's', 'n'"),
+    (RESULT, [], {"by": "zome"}, r"plot\(\) names 'zome', which the result lacks; did you mean 'zone'\?"),
+    (RESULT, [], {"band": ("low", "n")}, r"plot\(\) names 'low', which the result lacks; there are .*"),
+    (RESULT, ["zone"], {}, r"plot\(\) is given 'zone', which is string" + NO_NUMBERS),
+    (RESULT, ["window"], {}, r"plot\(\) is given 'window', which is struct<.*>" + NO_NUMBERS),
+    (RESULT, [], {"time": "zone"}, r"plot\(\) needs a column of timestamps, dates or integers; 'zone' is string.*"),
+    (RESULT, [], {"by": "window"}, r"plot\(\) has the key 'window' of type struct<.*>; expected single values, .*"),
+    (RESULT, [], {"kind": "bars"}, r"kind is 'bars'; expected 'lines' or 'heat'"),
+    (RESULT, [], {"kind": "heat"}, r"plot\(kind='heat'\) is given 2 outputs" + ALONG),
+    (RESULT, [], {"kind": "heat", "band": ("s", "n")}, r"plot\(kind='heat'\) is given a band; expected .*"),
+    (RESULT, ["s", "n"], {"band": ("s", "n")}, r"plot\(band=\) is given 2 outputs besides; expected one, or none"),
+    (RESULT, [], {"band": ("s",)}, r"band= is \('s',\); expected two columns, such as \('low', 'high'\)"),
+    (RESULT, [], {"timezone": "Mars"}, r"timezone is 'Mars'; expected the name of a zone, such as 'Europe/Berlin'"),
+    (COUNTS, [], {}, r"plot\(kind='lines'\) is given 300 keys; expected at most 20: keep .* them, or kind='heat'"),
+    (COUNTS, [], {"kind": "heat"}, r"plot\(kind='heat'\) is given 300 keys; expected at most 200: keep some of them"),
+    (
+        OF_KEYS.events.window(ff.around(time=(-1, 0))).aggregate(n=ff.Count()), [], {"kind": "heat"},
+        r"plot\(kind='heat'\) is given rows by 'at'; expected one output of .*",
     ),
-    "kind": ({"kind": "bars"}, r"kind is 'bars'; expected 'lines' or 'heat'"),
-    "heat": ({"kind": "heat"}, r"plot\(kind='heat'\) is given 2 outputs" + ALONG),
-    "heat, band": ({"kind": "heat", "band": ("s", "n")}, r"plot\(kind='heat'\) is given a band; expected .*"),
-    "two": (
-        {"outputs": ["s", "n"], "band": ("s", "n")},
-        r"plot\(band=\) is given 2 outputs besides; expected one, or none",
+    (COUNTS.slice(0, 0), [], {}, r"plot\(\) is given 0 rows; expected 1 to 50,000: .*"),
+    (OF_KEYS, [], {}, r"plot\(\) is given a query; expected its result, that of .aggregate\(...\)"),
+    (KEYS, [], {}, r"plot\(\) finds no window in the columns 't', 'k'; expected a result with one, or time= and by="),
+    (
+        OF_KEYS.aggregate(x=ff.CollectList("k")), [], {},
+        r"plot\(\) finds no column of numbers; expected the name of one",
     ),
-    "pair": ({"band": ("s",)}, r"band= is \('s',\); expected two columns, such as \('low', 'high'\)"),
-    "zone": ({"timezone": "Mars"}, r"timezone is 'Mars'; expected the name of a zone, such as 'Europe/Berlin'"),
-}  # fmt: skip
+    (COUNTS, [], {"timezone": "UTC"}, r"timezone is 'UTC', but the time 'window.start' is an integer column .*"),
+    (5, [], {}, r"plot\(\) is given 5; " + A_RESULT),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_a_chart_cannot_be_made_of(case: str) -> None:
-    arguments, sentence = REFUSED[case]
+@pytest.mark.parametrize(("result", "outputs", "choices", "sentence"), REFUSED, ids=[each[3] for each in REFUSED])
+def test_what_a_chart_cannot_be_made_of(result: Any, outputs: list[str], choices: Any, sentence: str) -> None:
     with pytest.raises(ff.QueryError, match=f"^{sentence}$"):
-        ff.plot(quarters(), *arguments.pop("outputs", ()), **arguments)
+        ff.plot(result, *outputs, **choices)
 
 
-def test_what_is_no_result_that_can_be_shown() -> None:
-    query = ff.events(KEYS, time="t", by="k").window(ff.tumbling(2))
-    result = query.aggregate(n=ff.Count())
-    around = query.events.window(ff.around(time=(-1, 0))).aggregate(n=ff.Count())
-    hint = "keep some of them"
-    for given, arguments, sentence in (
-        (result, {}, rf"plot\(kind='lines'\) is given 300 keys; expected at most 20: {hint}, or kind='heat'"),
-        (result, {"kind": "heat"}, rf"plot\(kind='heat'\) is given 300 keys; expected at most 200: {hint}"),
-        (around, {"kind": "heat"}, r"plot\(kind='heat'\) is given rows by 'at'; expected one output of .*"),
-        (result.slice(0, 0), {}, r"plot\(\) is given 0 rows; expected 1 to 50,000: .*"),
-        (query, {}, r"plot\(\) is given a query; expected its result, that of .aggregate\(...\)"),
-        (KEYS, {}, r"plot\(\) finds no window in the columns 't', 'k'; expected a result with one, or time= and by="),
-        (query.aggregate(x=ff.CollectList("k")), {}, r"plot\(\) finds no column of numbers; expected the name of one"),
-        (result, {"timezone": "UTC"}, r"timezone is 'UTC', but the time 'window.start' is an integer column .*"),
-        (5, {}, r"plot\(\) is given 5; expected a result: a table of Arrow, pandas or Polars, or a DataFrame of Spark"),
-    ):  # fmt: skip
-        with pytest.raises(ff.QueryError, match=f"^{sentence}$"):
-            ff.plot(given, **arguments)
-    with (
-        limits(chart_rows=299),
-        pytest.raises(ff.QueryError, match=r"^plot\(\) is given 300 rows; expected 1 to 299: "),
-    ):
-        ff.plot(result, kind="heat")
+def test_a_chart_has_a_bound(limit: Callable[..., None]) -> None:
+    limit(chart_rows=299)
+    with pytest.raises(ff.QueryError, match=r"^plot\(\) is given 300 rows; expected 1 to 299: "):
+        ff.plot(COUNTS, kind="heat")
 
 
 def test_plots_say_which_extra_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,15 +317,6 @@ def test_plots_say_which_extra_they_need(monkeypatch: pytest.MonkeyPatch) -> Non
     said = r"^plot\(\) needs altair; expected it installed: pip install 'framefold\[plot\]'$"
     with pytest.raises(ff.EngineError, match=said):
         ff.plot(quarters())
-
-
-def test_attributes_of_pandas_are_no_matter() -> None:
-    result = quarters().to_pandas()
-    result.attrs["metrics"] = [object()]
-    assert lines_of(ff.plot(result, "s"), "window_start", "s") == lines_of(
-        ff.plot(quarters(), "s"), "window_start", "s"
-    )
-    assert result.attrs
 
 
 def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> None:

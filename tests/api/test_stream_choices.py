@@ -44,13 +44,6 @@ def test_what_is_no_stream_is_refused(name: str) -> None:
             query.stream(**OF_STREAMS[name])
 
 
-def test_on_spark_too(spark: SparkSession) -> None:
-    said = r"^stream\(early=\) is asked for events that are no stream; expected a stream$"
-    for query in ways(spark.createDataFrame(TABLE), "t"):
-        with pytest.raises(ff.QueryError, match=said):
-            query.stream(early="1 minute")
-
-
 @pytest.mark.parametrize("name", OF_STREAMS)
 def test_the_old_spelling_is_the_new_one_with_a_warning(name: str, spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load()

@@ -157,31 +157,24 @@ def test_a_running_stream_begins_with_a_table(kind: str, spark: SparkSession, tm
 @pytest.mark.usefixtures("rocksdb")
 def test_what_does_not_fit_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     source, events = Source(spark, tmp_path), table(0, 60)
-    day = at(tmp_path / "lake")
-    day.append(events, run="1")
-    other = at(tmp_path / "other", by=(), n=ff.Count())
-    other.append(events, run="1")
-    ints = at(tmp_path / "ints", s=ff.Sum("x"))
-    ints.append(events.set_column(2, "x", pa.array([1] * len(events))), run="1")
-    kinds = at(tmp_path / "kinds", n=ff.Count(), m=ff.Quantile("x", 0.9))
-    kinds.append(events, run="1")
-    late = at(tmp_path / "late", n=ff.Count())
-    late.append(events, run="1")
-    late = late.add_output(events, s=ff.Sum("x"))
+
+    def filled(name: str, events: pa.Table = events, **outputs: Any) -> ff.StoredPartials:
+        stored = at(tmp_path / name, **outputs)
+        stored.append(events, run="1")
+        return stored
+
+    n, twenty = {"n": ff.Count()}, WINDOWS["sliding"]
+    day, other = filled("lake"), filled("other", by=(), **n)
+    ints = filled("ints", events.set_column(2, "x", pa.array([1] * len(events))), s=ff.Sum("x"))
+    kinds = filled("kinds", m=ff.Quantile("x", 0.9), **n)
+    late = filled("late", **n).add_output(events, s=ff.Sum("x"))
     late.append(table(60, 70), run="2")
-    past = at(tmp_path / "past", n=ff.Count())
-    past.append(events, run="1")
+    past, coarse, toys = filled("past", **n), filled("coarse", **n), filled("toys", w=Longest("key"))
     past.expire("30 minutes")
-    coarse = at(tmp_path / "coarse", n=ff.Count())
-    coarse.append(events, run="1")
     coarse.coarsen("10 minutes", older="10 minutes")
-    toys = at(tmp_path / "toys", w=Longest("key"))
-    toys.append(events, run="1")
-    newer = at(tmp_path / "newer", n=ff.Count())
-    newer.append(events, run="1")
+    newer = filled("newer", **n)
     (manifest,) = (tmp_path / "newer" / "_framefold").glob("*.json")
     manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 99'))
-    n, twenty = {"n": ff.Count()}, WINDOWS["sliding"]
     cases: list[tuple[str, ff.StoredPartials, str, Any, Any]] = [
         (r"has stored partials of another query: by \[\] became \['key \(string\)'\]; expected the same$",
          other, UNTIL, twenty, n),

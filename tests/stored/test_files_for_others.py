@@ -19,14 +19,9 @@ HERE = Path(__file__).parent
 VERSIONS = sorted(HERE.glob("v*"))
 
 OUTPUTS: dict[str, Any] = {
-    "n": ff.Count(),
-    "spent": ff.Sum("amount"),
-    "cents": ff.Sum("cents"),
-    "most": ff.Max("amount"),
-    "users": ff.ApproxCountDistinct("user"),
-    "middle": ff.Median("cents"),
-    "last": ff.Last("user"),
-}
+    "n": ff.Count(), "spent": ff.Sum("amount"), "cents": ff.Sum("cents"), "most": ff.Max("amount"),
+    "users": ff.ApproxCountDistinct("user"), "middle": ff.Median("cents"), "last": ff.Last("user"),
+}  # fmt: skip
 
 
 def payments() -> pa.Table:

@@ -22,7 +22,7 @@ WINDOWS = [ff.sliding("50 days", every="1 day"), ff.sliding("20 days", every="2 
 
 
 def events(chance: random.Random, *days: int) -> pa.Table:
-    rows = [(chance.choice(days), chance.randrange(86_400)) for _ in range(chance.randrange(1, 15))]
+    rows = [(day, chance.randrange(86_400)) for day in days for _ in range(chance.randrange(1, 15))]
     return pa.table(
         {
             "t": [FIRST + dt.timedelta(days=day, seconds=second) for day, second in rows],
@@ -38,13 +38,15 @@ def at(path: Path, outputs: dict[str, Any] = OUTPUTS, **more: Any) -> ff.StoredP
 
 
 def sixty_days(path: Path, chance: random.Random, late: bool = False, **more: Any) -> tuple[Any, pa.Table]:
-    """A run of each day, and what is in them; rolled up now and then."""
-    stored, tables = at(path, **more), []
-    for day in range(60):
-        tables.append(events(chance, *(range(day + 1) if late and chance.random() < 0.2 else [day])))
-        stored.append(tables[-1], run=str(day))
-        if chance.random() < 0.1:
-            stored.roll_up(chance.choice(["7 days", "10 days", "1 month", ff.tumbling("2 weeks")]))
+    """A file of each day, and what is in them; rolled up, also before late events come."""
+    stored, tables = at(path, **more), [events(chance, *range(60))]
+    stored.append(tables[0], run="all")
+    if late:
+        stored.roll_up("7 days")
+        stored.roll_up(chance.choice(["10 days", "1 month", ff.tumbling("2 weeks")]))
+        tables.append(events(chance, *chance.sample(range(60), 20)))
+        stored.append(tables[1], run="late")
+    stored.roll_up("10 days")
     return stored, pa.concat_tables(tables)
 
 
@@ -65,33 +67,29 @@ def reads(stored: ff.StoredPartials, monkeypatch: pytest.MonkeyPatch) -> list[st
     return seen
 
 
-@pytest.mark.parametrize(("seed", "format"), [*((seed, "parquet") for seed in range(6)), (1, "delta")])
+@pytest.mark.parametrize(("seed", "format"), [(0, "parquet"), (1, "delta"), (2, "ordered")])
 def test_windows_are_those_of_one_query(
     seed: int, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance = random.Random(seed)
-    outputs = OUTPUTS | ({"grown": ff.Delta("x")} if seed == 5 else {})
-    stored, table = sixty_days(tmp_path, chance, seed < 5, outputs=outputs, format=format)
-    query = ff.events(table, time="t", by="k").window(*WINDOWS)
-    if seed == 3:
-        stored.compact()
-        stored.roll_up("10 days")
-    whole, seen = query.aggregate(**outputs).to_pylist(), reads(stored, monkeypatch)
-    for _ in range(8):
+    chance, ordered = random.Random(seed), format == "ordered"
+    outputs = OUTPUTS | ({"grown": ff.Delta("x")} if ordered else {})
+    stored, table = sixty_days(tmp_path, chance, not ordered, outputs=outputs, format=None if ordered else format)
+    whole = ff.events(table, time="t", by="k").window(*WINDOWS).aggregate(**outputs).to_pylist()
+    seen = reads(stored, monkeypatch)
+    for _ in range(4):
         first = chance.randrange(40, 60)
         bounds = [FIRST + dt.timedelta(days=day) for day in (first, first + chance.choice([1, 1, 2, 9]))]
         assert stored.window(*WINDOWS).ending(*bounds).aggregate().to_pylist() == ending(whole, *bounds)
         key = [row for row in ending(whole, bounds[0], bounds[0] + dt.timedelta(days=1)) if row["k"] == "a"]
         found = stored.window(WINDOWS[0]).lookup(["a"], at=bounds[0] + dt.timedelta(days=1)).to_pylist()
         assert found == [row for row in key if row["window"]["end"] - row["window"]["start"] == dt.timedelta(days=50)]
-    assert any(path.startswith("_rollups/") for path in seen) == (seed != 5)
+    assert any(path.startswith("_rollups/") for path in seen) != ordered
     assert stored.window(*WINDOWS).aggregate().to_pylist() == whole
 
 
 def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = at(tmp_path)
-    for day in range(60):
-        stored.append(events(random.Random(day), day), run=str(day))
+    stored.append(events(random.Random(0), *range(60)), run="all")
     bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
     window, seen = stored.window(ff.sliding("60 days", every="1 day")).ending(*bounds), reads(stored, monkeypatch)
     right = window.aggregate()
@@ -110,11 +108,8 @@ def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.Monke
 def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored, tables = at(tmp_path), [events(random.Random(day), day) for day in range(60)]
-    for day, each in enumerate(tables):
-        stored.append(each, run=str(day))
-    stored.roll_up("10 days")
-    table, late = pa.concat_tables(tables), events(random.Random(2), 30)
+    stored, table = sixty_days(tmp_path, random.Random(1))
+    late = events(random.Random(2), 30)
     stored.append(late, run="late")
     bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
     whole = ff.events(pa.concat_tables([table, late]), time="t", by="k").window(WINDOWS[0]).aggregate(**OUTPUTS)
@@ -128,7 +123,6 @@ def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
 
 def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
     stored, table = sixty_days(tmp_path, random.Random(1))
-    stored.roll_up("10 days")
     there = {each.path for each in stored.table.commits.latest().rollups}
     gone = stored.forget(["a"])
     assert there <= {*gone}
@@ -142,16 +136,10 @@ def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
     assert stored.window(WINDOWS[0]).ending(*bounds).aggregate().to_pylist() == right
     named = {each.path for each in stored.table.commits.latest().named}
     assert {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.parquet")} == named
+    files = [pq.read_table(file)["n.count"].to_pylist() for file in tmp_path.glob("day=*/*.parquet")]
+    assert sum(map(sum, files)) == sum(key != "a" for key in table["k"].to_pylist())  # others see each event once
     stored.expire("20 days")
     assert all(each.first >= stored.table.commits.latest().expired for each in stored.table.commits.latest().rollups)
-
-
-def test_others_see_each_event_once(tmp_path: Path) -> None:
-    stored, table = sixty_days(tmp_path, random.Random(1))
-    stored.roll_up("10 days")
-    files = sorted(tmp_path.glob("day=*/*.parquet"))
-    assert sum(pq.read_table(file)["n.count"].to_pylist()[0] is not None for file in files) == len(files)
-    assert sum(sum(pq.read_table(file)["n.count"].to_pylist()) for file in files) == len(table)
 
 
 def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
@@ -165,8 +153,7 @@ def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
 
 
 def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
-    stored, _ = sixty_days(tmp_path, random.Random(1))
-    stored.roll_up("10 days")
+    sixty_days(tmp_path, random.Random(1))
     path = max((tmp_path / "_framefold").glob("*.json"))
     for name, value in [("path", "../x.parquet"), ("of", [1]), ("begin", "x"), ("rows", None), ("other", 1)]:
         manifest = json.loads(path.read_text())
@@ -181,7 +168,6 @@ def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
 
 def test_a_rollup_with_other_rows(tmp_path: Path) -> None:
     stored, _ = sixty_days(tmp_path, random.Random(1))
-    stored.roll_up("10 days")
     for rolled in tmp_path.glob("_rollups/*/*.parquet"):
         pq.write_table(pq.read_table(rolled).slice(1), rolled)
     window = stored.window(WINDOWS[0]).ending(*(FIRST + dt.timedelta(days=day) for day in (59, 60)))
@@ -190,8 +176,7 @@ def test_a_rollup_with_other_rows(tmp_path: Path) -> None:
 
 
 def test_on_spark(tmp_path: Path, spark: Any) -> None:
-    stored, table = sixty_days(tmp_path, random.Random(3), late=True)
-    stored.roll_up("10 days")
+    _, table = sixty_days(tmp_path, random.Random(3), late=True)
     bounds = [FIRST + dt.timedelta(days=day) for day in (57, 60)]
     found = at(tmp_path, spark=spark).window(*WINDOWS).ending(*bounds).aggregate().toArrow()
     whole = ff.events(table, time="t", by="k").window(*WINDOWS).aggregate(**OUTPUTS)

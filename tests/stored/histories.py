@@ -1,0 +1,243 @@
+"""A random history of a stored table, beside the events that should be in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import framefold as ff
+
+FRAME, BLOCK, END = 60, 240, 5760
+"""Minutes: of a frame, of what changes keep whole, and of all events, of four days."""
+
+LONG = 12
+"""Steps in the longest windows."""
+
+FIRST = dt.datetime(2024, 1, 1)
+Row = dict[str, Any]
+
+OUTPUTS: dict[str, dict[str, ff.Operation]] = {
+    "any": {
+        "n": ff.Count(), "s": ff.Sum("x"), "y": ff.Sum("y"), "top": ff.Max("x"), "middle": ff.Median("x"),
+        "different": ff.CountDistinct("x"),
+    },
+    "exact": {"n": ff.Count(), "s": ff.Sum("x"), "mean": ff.Average("x")},
+    "ordered": {"n": ff.Count(), "all": ff.CollectList("x"), "grown": ff.Delta("x"), "last": ff.Last("y")},
+}  # fmt: skip
+"""Outputs of which events may come in any order; may be taken out, too; come in whole frames."""
+
+
+class History:
+    """A stored table that a seed makes and changes.
+
+    Parameters
+    ----------
+    kind
+        Of ``OUTPUTS``.
+    spark
+        A session, which writes and reads every other time.
+    """
+
+    def __init__(self, path: Path, seed: int, kind: str, spark: Any = None) -> None:
+        self.chance = random.Random(seed)
+        self.path, self.kind, self.outputs, self.spark = path, kind, OUTPUTS[kind], spark
+        self.timed = spark is None and self.chance.random() < 0.5
+        self.format = self.chance.choice(["parquet", "parquet", "delta"])
+        self.closed: Any = self.chance.choice(["left", "left", "right"])
+        self.after = int(self.closed == "right")
+        self.coarse, self.expired = 0, None
+        self.blocks = self.chance.sample(range(END // BLOCK - 1), END // BLOCK - 1)
+        self.runs: list[str] = []
+        self.touched: list[Row] | None = None
+        self.events: list[Row] = []
+        # One event of a key of its own, which nothing takes away, so that the last frame is always there.
+        self._append([self.row(END - 1 + self.after) | {"k": "z"}])
+        self.append()
+
+    @property
+    def stored(self) -> ff.StoredPartials:
+        """The table, opened anew."""
+        spark = self.spark if self.chance.random() < 0.5 else None
+        frame = ff.tumbling(self.length(FRAME), closed=self.closed)
+        return ff.partials(self.path, time="t", by="k", frame=frame, format=self.format, spark=spark, **self.outputs)
+
+    def length(self, minutes: int) -> Any:
+        return f"{minutes} minutes" if self.timed else minutes
+
+    def moment(self, minutes: int) -> Any:
+        return FIRST + dt.timedelta(minutes=minutes) if self.timed else minutes
+
+    def minutes(self, moment: Any) -> int:
+        return int((moment - FIRST) / dt.timedelta(minutes=1)) if self.timed else moment
+
+    def row(self, minute: int) -> Row:
+        chance = self.chance
+        minute -= (minute - self.after) % FRAME * (chance.random() < 0.2)  # the first time of a frame
+        values = {"x": chance.randrange(-50, 50), "y": chance.gauss(0, 1e6)}
+        return {"t": minute, "k": chance.choice(["a", "b", None])} | values
+
+    def table(self, rows: list[Row]) -> pa.Table:
+        types = {"t": pa.timestamp("us") if self.timed else pa.int64(), "k": pa.string(), "x": pa.int64()}
+        columns = {name: [row[name] for row in rows] for name in (*types, "y")}
+        columns["t"] = [self.moment(minute) for minute in columns["t"]]
+        return pa.table(columns, pa.schema(types | {"y": pa.float64()}))
+
+    def data(self, rows: list[Row]) -> Any:
+        """Rows as data of one of the engines."""
+        table = self.table(rows)
+        return self.spark.createDataFrame(table) if self.spark is not None and self.chance.random() < 0.5 else table
+
+    def block(self, row: Row) -> int:
+        return int(row["t"] - self.after) // BLOCK
+
+    def name(self) -> str:
+        self.runs.append(f"run {len(self.runs)}")
+        return self.runs[-1]
+
+    def _append(self, rows: list[Row]) -> None:
+        self.stored.append(self.data(rows), run=self.name())
+        self.events += rows
+        self.touched = rows
+
+    # Changes, each with what it does to the events.
+
+    def append(self) -> None:
+        """Add events of all times; of one block that is new, where order counts. Then again, which changes nothing."""
+        first, length = (self.blocks.pop() * BLOCK, BLOCK) if self.kind == "ordered" else (0, END)
+        count = self.chance.randrange(1, 60)
+        self._append([self.row(first + self.after + self.chance.randrange(length)) for _ in range(count)])
+        self.stored.append(self.data([self.row(7)]), run=self.chance.choice(self.runs))
+
+    def refresh(self) -> None:
+        first = self.chance.randrange((self.expired or 0) // BLOCK, END // BLOCK - 1)
+        until = self.chance.randrange(first, END // BLOCK - 1) + 1
+        blocks = range(first, until if self.kind != "ordered" else first + 1)
+        rows = [self.row(self.after + self.chance.randrange(END)) for _ in range(80)]
+        bounds = {"since": self.moment(blocks.start * BLOCK), "until": self.moment(blocks.stop * BLOCK)}
+        run = self.stored.refresh(
+            self.data(rows), run=self.chance.choice([None, f"corrected {len(self.runs)}"]), **bounds
+        )
+        self.runs.append(run.run)
+        assert self.stored.refresh(self.data([]), run=run.run, **bounds) == run
+        new, old = ([row for row in of if self.block(row) in blocks] for of in (rows, self.events))
+        self.events = [row for row in self.events if self.block(row) not in blocks] + new
+        self.blocks = [block for block in self.blocks if block not in blocks]
+        self.touched = new + old
+
+    def delete(self) -> None:
+        recent = [row for row in self.events if row["t"] - self.after >= max(self.coarse, self.expired or 0)]
+        gone = [row for row in recent if row["k"] != "z" and self.chance.random() < 0.3]
+        self.stored.delete(self.data(gone), run=self.name())
+        self.events = [row for row in self.events if not any(row is other for other in gone)]
+        self.touched = gone or None
+        if not gone:  # which is no run
+            self.runs.pop()
+
+    def forget(self) -> None:
+        keys = self.chance.sample(["a", "b", None], self.chance.choice([1, 1, 2]))
+        self.stored.forget(keys if self.chance.random() < 0.5 else pa.table({"k": pa.array(keys, pa.string())}))
+        self.events = [row for row in self.events if row["k"] not in keys]
+        self.touched = None
+
+    def compact(self) -> None:
+        self.stored.compact()
+        self.touched = None
+
+    def coarsen(self) -> None:
+        size, older = self.chance.choice([120, 240]), self.chance.randrange(600, END)
+        self.stored.coarsen(self.length(size), older=self.length(older))
+        self.coarse = max(self.coarse, (END - older) // size * size)
+        self.touched = None
+
+    def roll_up(self) -> None:
+        self.stored.roll_up(self.length(self.chance.choice([1440, 2880]) if self.timed else END))
+
+    def expire(self) -> None:
+        older = self.chance.randrange(END // BLOCK // 2, END // BLOCK) * BLOCK
+        self.stored.expire(self.length(older))
+        self.expired = END - older
+        self.touched = None
+
+    def vacuum(self) -> None:
+        """Delete what nothing reads: the files of the last commit stay."""
+        self.stored.vacuum(0)
+        named = {file.path for file in self.stored.table.commits.latest().named}
+        assert {path.relative_to(self.path).as_posix() for path in self.path.rglob("*.parquet")} == named
+
+    def change(self) -> str:
+        """Change something; gives the name of the change."""
+        changes: list[Callable[[], None]] = [
+            *(self.append,) * 4, *(self.refresh, self.compact, self.roll_up) * 2, self.coarsen, self.forget,
+            self.vacuum,
+        ]  # fmt: skip
+        changes += [*[self.delete] * 4 * (self.kind == "exact"), *[self.expire] * (self.expired is None)]
+        change = self.chance.choice(changes)
+        change = self.compact if change == self.append and not self.blocks else change
+        change()
+        return change.__name__
+
+    # Questions, and their answers by one query over the events.
+
+    def windows(self) -> tuple[list[Any], int, int, int]:
+        """Windows, their step, and the step and the first of all ends that a lookup may ask for: 0 for none."""
+        step = FRAME if not self.coarse and self.chance.random() < 0.5 else BLOCK
+        closed = {"closed": self.closed}
+
+        def sliding(times: int, every: int = 1, **more: Any) -> Any:
+            return ff.sliding(self.length(times * step), every=self.length(every * step), **closed, **more)
+
+        every = self.length(step)
+        cumulating = ff.cumulating(self.length(4 * step), every=every, **closed)
+        lookback: Any = ff.lookback(every, self.length(LONG * step), every=every, **closed)
+        choices: list[tuple[list[Any], int, int]] = [
+            ([sliding(3)], 1, 0), ([sliding(3), sliding(1), sliding(LONG)], 1, 0), ([lookback], 1, 0),
+            ([sliding(3), cumulating], 1, 0), ([sliding(3, 2)], 2, 1), ([sliding(2, 3, gaps="allow")], 3, 2),
+            ([sliding(4, 2), cumulating, sliding(3, 3)], 0, 0), ([sliding(4, min_fill="full")], 0, 0),
+            ([sliding(4, empty="emit")], 0, 0), ([ff.landmark(self.moment(0), every=every, **closed)], 0, 0),
+        ]  # fmt: skip
+        specs, every_end, first_end = self.chance.choice(choices[: 7 if self.expired is not None else None])
+        return specs, step, every_end * step, first_end * step
+
+    def bounds(self, row: Row, longest: int) -> tuple[int, int]:
+        """From where on a row of a result has events, and up to where."""
+        if "at" in row:
+            return self.minutes(row["at"]) - longest, self.minutes(row["at"])
+        return self.minutes(row["window"]["start"]), self.minutes(row["window"]["end"])
+
+    def ask(self) -> None:
+        """Ask for windows in every way, and compare them with those of a query over all events."""
+        specs, step, every, first = self.windows()
+        query = ff.events(self.table(self.events), time="t", by="k").window(*specs)
+        rows = [(row, *self.bounds(row, LONG * step)) for row in query.aggregate(**self.outputs).to_pylist()]
+        rows = [row for row in rows if self.expired is None or row[1] >= self.expired]
+        stored = self.stored
+        windows = stored.window(*specs)
+        assert stored.runs()["run"].to_pylist() == self.runs
+
+        def same(found: Any, wanted: list[Row]) -> None:
+            table = found if isinstance(found, pa.Table) else found.toArrow()
+            assert table.to_pylist() == wanted, (specs, self.format, self.timed)
+
+        same(windows.aggregate(), [row for row, _, _ in rows])
+        grain = self.chance.choice([1, step])  # bounds of windows, or any times
+        after, until = (self.chance.randrange(-step, END + 12 * step) // grain * grain for _ in range(2))
+        wanted = [row for row, _, end in rows if after < end <= until]
+        same(windows.ending(self.moment(after), self.moment(until)).aggregate(), wanted)
+        until = after + self.chance.choice([1, step])
+        names = query.aggregate(n=ff.Count()).column_names
+        wanted = [{name: row[name] for name in names} for row, _, end in rows if after < end <= until]
+        same(windows.ending(self.moment(after), self.moment(until)).aggregate("n"), wanted)
+        if every:
+            at = -((first - after) // every) * every + first
+            wanted = [row for row, _, end in rows if row["k"] in ("b", None) and end == at]
+            for _ in range(2):
+                same(windows.lookup(["b", None, "?"], at=self.moment(after)), wanted)
+        if self.touched is not None:
+            times = {(row["k"], row["t"] - self.after) for row in self.touched}
+            wanted = [row for row, begin, end in rows if any(k == row["k"] and begin <= t < end for k, t in times)]
+            same(stored.changed(run=self.runs[-1]).window(*specs).aggregate(), wanted)

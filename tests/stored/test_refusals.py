@@ -1,0 +1,107 @@
+"""What a stored table refuses, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "top": ff.Max("x"), "y": ff.Sum("y")}
+TUMBLING = ff.tumbling(240)
+CUT = r"cut the stored frame from .* in two; expected windows"
+STEPS = r"at times within stored frames; expected steps at"
+FRAME = r"^frame is .*; expected a duration, such as '1 hour', or tumbling windows$"
+VALUES = r"; expected values of k: string, or a table with these columns"
+FRAMES = [
+    ff.sliding(120, every=60), ff.sliding(60, every=120, gaps="allow"), ff.cumulating(120, every=60), ff.session(60),
+    ff.around(time=(-60, 0)), ff.last_rows(2),
+]  # fmt: skip
+"""Windows in which an event is never or several times, so that they are no frames."""
+
+
+def events(first: int = 0, until: int = 2400) -> pa.Table:
+    times = range(first, until, 20)
+    return pa.table({"t": times, "k": ["ab"[t % 3 % 2] for t in times], "x": times, "y": [t / 4 for t in times]})
+
+
+def over(*windows: Any) -> Callable[[Any], Any]:
+    return lambda stored: stored.window(*windows).aggregate()
+
+
+def looked_up(keys: Any, windows: Any = TUMBLING, **more: Any) -> Callable[[Any], Any]:
+    return lambda stored: stored.window(windows).lookup(keys, **more)
+
+
+def refreshed(since: int, until: int) -> Callable[[Any], Any]:
+    return lambda stored: stored.refresh(events(), since=since, until=until)
+
+
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    *((lambda stored, frame=frame: stored.coarsen(frame, older=0), FRAME) for frame in FRAMES),
+    (over(ff.tumbling(60)), r"cut the stored frame from 0 to 120 in two; expected windows"),
+    (refreshed(150, 240), r"since is 150, inside of a stored frame; expected its start, 120, or its end"),
+    (refreshed(120, 210), r"until is 210, inside of a stored frame; expected its start, 180, or its end"),
+    (refreshed(240, 120), r"since is 240 and until is 120; expected since before until"),
+    (refreshed(120, 660), r"660 is inside of the stored frame from 600 to 720; expected its start or end"),
+    (
+        lambda stored: stored.delete(events(600, 660), run="returns"),
+        r"in 1 frames, and cannot be taken out of top \(Max\('x'\): it has no deduct\), y \(.*\); "
+        r"expected \.refresh\(\.\.\., since='600', until='660'\) with the events left",
+    ),
+    (lambda stored: stored.forget([3]), r"^keys are \[3\]" + VALUES),
+    (looked_up(["a"]), r"lookup\(\) is given no at=, and times are integers"),
+    (looked_up("a", at=240), r"keys are 'a'" + VALUES),
+    (looked_up([("a", 1)], at=240), r"keys are .*" + VALUES),
+    (
+        looked_up(["a"], ff.landmark(every=240), at=240),
+        r"lookup\(\) is asked for .*; expected windows along the time line",
+    ),
+    (lambda stored: stored.changed(), r"changed\(\) takes run= or since="),
+    (lambda stored: stored.changed(run="1", since="2000-01-01"), r"changed\(\) takes run= or since="),
+    (lambda stored: stored.changed(since="yesterday"), r"since is 'yesterday'; expected a time such as"),
+    (lambda stored: stored.changed(run="1"), r"run '1' was merged with others"),
+    (lambda stored: stored.add_output(n=ff.Max("x")), r"'n', which is there"),
+    (lambda stored: stored.add_output(), r"no outputs are given"),
+    (over(ff.lookback(3)), r"the lookback is for each event, " + STEPS),
+    (over(ff.lookback(3, at=pa.table({"k": ["a"], "at": [3]}))), r"the lookback is for the rows of at=, " + STEPS),
+    (over(ff.lookback(60, every=60), ff.tumbling(60)), r"is given a lookback and other windows; expected it alone"),
+    (over(ff.lookback(60, every=40)), r"up to every .* " + CUT),
+    (over(ff.lookback(80, every=60)), r"up to every .* " + CUT),
+    (over(ff.lookback(240, every=240, closed="both")), r"up to every .* " + CUT),
+]
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=60, **OUTPUTS)
+    stored.append(events(), run="1")
+    stored.append(events(10), run="2")
+    stored.coarsen(120, older=600)
+    for call, sentence in REFUSED:
+        with pytest.raises(ff.QueryError, match=sentence):
+            call(stored)
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=str)
+def test_frames_are_tumbling_windows(frame: Any, tmp_path: Path) -> None:
+    with pytest.raises(ff.QueryError, match=FRAME):
+        ff.partials(tmp_path, time="t", frame=frame, n=ff.Count())
+
+
+def test_frames_that_have_their_ends(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=ff.tumbling(60, closed="right"), **OUTPUTS)
+    stored.append(events(), run="1")
+    with pytest.raises(ff.QueryError, match=r"since is 601, inside of a stored frame; expected its start, 600, or"):
+        stored.refresh(events(), since=601, until=1200)
+
+
+def test_events_that_are_not_there_cannot_be_deleted(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", by="k", frame=60, n=ff.Count())
+    stored.append(events(0, 60), run="1")
+    for table in (events(0, 61), pa.concat_tables([events(0, 60)] * 2)):
+        with pytest.raises(ff.QueryError, match=r"events to be deleted are not all in stored frames"):
+            stored.delete(table, run="2")
