@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from tests.support.limits import limits
+
+from ..support.limits import limits
 
 Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
 """The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
@@ -35,12 +34,10 @@ KINDS: dict[str, tuple[Any, Window]] = {
     "around time, left": (ff.around(time=(-3, 0), closed="left"), by_time(-3, -1)),
     "around time, none": (ff.around(time=(0, 0), closed="neither"), lambda rows, at: []),
     "around rows": (
-        ff.around(rows=(-2, 1)),
-        lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
+        ff.around(rows=(-2, 1)), lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
     ),
     "around rows, partial": (
-        ff.around(rows=(-2, 1), min_fill="partial"),
-        lambda rows, at: rows[max(at - 2, 0) : at + 2],
+        ff.around(rows=(-2, 1), min_fill="partial"), lambda rows, at: rows[max(at - 2, 0) : at + 2],
     ),
     "last rows": (ff.last_rows(3), lambda rows, at: rows[max(at - 2, 0) : at + 1]),
     "last rows, full": (ff.last_rows(3, min_fill="full"), lambda rows, at: rows[at - 2 : at + 1] if at >= 2 else None),
@@ -55,7 +52,7 @@ KINDS: dict[str, tuple[Any, Window]] = {
         ff.policy(evict=ff.by_time(4)),
         lambda rows, at: [row for row in rows[: at + 1] if row[0] >= rows[at][0] - 4],
     ),
-}
+}  # fmt: skip
 
 
 def events(seed: int, *, ascending: bool = False) -> pa.Table:
@@ -86,33 +83,31 @@ def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] 
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("by", ["k", None])
 @pytest.mark.parametrize("chunk", [None, 7])
-def test_each_event_has_its_window(kind: str, by: str | None, chunk: int | None) -> None:
-    spec, window = KINDS[kind]
+def test_each_event_has_its_windows(by: str | None, chunk: int | None) -> None:
+    """Of each kind alone, and of all kinds in one query."""
     few = {} if chunk is None else {"chunk_windows": chunk, "batch_rows": chunk}
+    outputs = {"ids": ff.CollectList("id"), "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id")}
+    wide = {f"{name} {kind}": each.over(KINDS[kind][0]) for kind in KINDS for name, each in outputs.items()}
     for seed in range(2):
         table = events(seed, ascending=seed % 2 == 1)
-        outputs = {"ids": ff.CollectList("id"), "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id")}
+        x = table["x"].to_pylist()
         with limits(**few):
-            found = ff.events(table, time="t", by=by).window(spec).with_columns(**outputs)
-        assert found.select(table.column_names).equals(table)
-        ids, x = expected(table, window, by), table["x"].to_pylist()
-        assert found["ids"].to_pylist() == ids
-        assert found["n"].to_pylist() == [None if each is None else len(each) for each in ids]
-        assert found["first"].to_pylist() == [each[0] if each else None for each in ids]
-        values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
-        assert found["total"].to_pylist() == [sum(each) if each else None for each in values]
-
-
-def test_outputs_over_windows_of_their_own() -> None:
-    for seed in range(4):
-        table = events(seed)
-        outputs = {f"o{number}": ff.CollectList("id").over(spec) for number, (spec, _) in enumerate(KINDS.values())}
-        found = ff.events(table, time="t", by="k").window().with_columns(**outputs)
-        for number, (_, window) in enumerate(KINDS.values()):
-            assert found[f"o{number}"].to_pylist() == expected(table, window, "k"), list(KINDS)[number]
+            all_kinds = ff.events(table, time="t", by=by).window().with_columns(**wide)
+            alone = {kind: ff.events(table, time="t", by=by).window(spec) for kind, (spec, _) in KINDS.items()}
+            found = {kind: windows.with_columns(**outputs) for kind, windows in alone.items()}
+        for kind, (_, window) in KINDS.items():
+            assert found[kind].select(table.column_names).equals(table)
+            ids = expected(table, window, by)
+            values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
+            wanted = {
+                "ids": ids, "n": [None if each is None else len(each) for each in ids],
+                "first": [each[0] if each else None for each in ids],
+                "total": [sum(each) if each else None for each in values],
+            }  # fmt: skip
+            for name, right in wanted.items():
+                assert found[kind][name].to_pylist() == all_kinds[f"{name} {kind}"].to_pylist() == right, (kind, name)
 
 
 def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() -> None:
@@ -121,24 +116,6 @@ def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() 
     found = ff.events(table, time="t").aggregate(**outputs)
     in_time = [each for each in found["a"].to_pylist() if each is not None]
     assert in_time == [[1, 2], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4], [5]]
-
-
-def test_rolling_of_polars() -> None:
-    rng = np.random.default_rng(1)
-    stamps = pa.array(rng.integers(0, 10**10, 2000)).cast(pa.timestamp("us", "Europe/Berlin"))
-    table = pa.table({"t": stamps, "k": rng.integers(0, 5, 2000), "x": rng.integers(0, 99, 2000)})
-    found = ff.events(table, time="t", by="k").window(ff.around(time=("-1 minute", "0 minutes"))).with_columns(
-        total=ff.Sum("x"), most=ff.Max("x"), mean=ff.Average("x")
-    )  # fmt: skip
-    x, over = pl.col("x"), {"by": "t", "window_size": "1m", "closed": "both"}
-    rolled = pl.DataFrame(table).with_columns(
-        total=x.rolling_sum_by(**over).over("k"),
-        most=x.rolling_max_by(**over).over("k"),
-        mean=x.rolling_mean_by(**over).over("k"),
-    )
-    assert found.schema.types[:3] == table.schema.types
-    assert pl.DataFrame(found).select("t", "k", "x", "total", "most").equals(rolled.drop("mean"))
-    assert np.allclose(found["mean"].to_numpy(), rolled["mean"].to_numpy(), rtol=1e-12)
 
 
 def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
@@ -237,53 +214,41 @@ def test_labels_come_back_with_their_features() -> None:
 
 
 LABELS = pa.table({"a": [1], "b": [2]})
+NEAR, COUNT = ff.around(time=(-1, 0)), {"n": ff.Count()}
+REFUSED: list[tuple[list[Any], dict[str, Any], str]] = [
+    ([NEAR], {"x": ff.Count()}, r"the output 'x' would hide the column 'x' that is there; expected another"),
+    ([NEAR, ff.last_rows(2)], COUNT, r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"),
+    (
+        [ff.windows_from(LABELS, start="a", end="b")],
+        COUNT,
+        r"1 given windows of every key.* which every key has; expected the key col",
+    ),
+    ([NEAR], {}, "no outputs are asked for"),
+    *(
+        ([windows], COUNT, r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around")
+        for windows in (
+            ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
+            ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
+            ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
+        )
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "windows",
-    [
-        ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
-        ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
-        ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
-    ],
-)  # fmt: skip
-def test_windows_that_are_not_one_for_each_event(windows: Any) -> None:
+@pytest.mark.parametrize(("windows", "outputs", "sentence"), REFUSED)
+def test_what_is_refused(windows: list[Any], outputs: dict[str, Any], sentence: str) -> None:
     table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
-    with pytest.raises(
-        ff.QueryError, match=r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around"
-    ):
-        ff.events(table, time="t", by="k").window(windows).with_columns(n=ff.Count())
+    with pytest.raises(ff.QueryError, match=sentence):
+        ff.events(table, time="t", by="k").window(*windows).with_columns(**outputs)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused_of_rows_names_and_columns() -> None:
     table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
-    query = ff.events(table, time="t", by="k")
-    near, last = ff.around(time=(-1, 0)), ff.last_rows(2)
-    with pytest.raises(
-        ff.QueryError, match=r"the output 'x' would hide the column 'x' that is there; expected another"
-    ):
-        query.window(near).with_columns(x=ff.Count())
-    with pytest.raises(ff.QueryError, match=r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"):
-        query.window(near, last).with_columns(n=ff.Count())
-    with pytest.raises(
-        ff.QueryError, match=r"1 given windows of every key.* which every key has; expected the key col"
-    ):
-        query.window(ff.windows_from(LABELS, start="a", end="b")).with_columns(n=ff.Count())
-    mixed = {"n": ff.Count().over(near), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
+    mixed = {"n": ff.Count().over(NEAR), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
     with pytest.raises(ff.QueryError, match=r"which are not of the same rows; expected a query for each"):
         ff.events(table, time="t").window().with_columns(**mixed)
-    with pytest.raises(ff.QueryError, match="no outputs are asked for"):
-        query.window(near).with_columns()
     with pytest.raises(ff.QueryError, match=r"with_columns\(\) is given .* without a name"):
-        query.window(near).with_columns(ff.Count())  # type: ignore[arg-type]
+        ff.events(table, time="t").window(NEAR).with_columns(ff.Count())  # type: ignore[arg-type]
     double = pa.Table.from_arrays([*table.columns, table["x"]], names=["t", "k", "x", "x"])
     with pytest.raises(ff.ColumnError, match="several columns called 'x'"):
-        ff.events(double, time="t", by="k").window(near).with_columns(n=ff.Count())
-
-
-def test_dates() -> None:
-    days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
-    table = pa.table({"t": days, "x": [1, 2, 4]})
-    windows = ff.around(time=("-1 day", "0 days"))
-    found = ff.events(table, time="t").window(windows).with_columns(s=ff.Sum("x"))
-    assert found["s"].to_pylist() == [5, 2, 6]
+        ff.events(double, time="t", by="k").window(NEAR).with_columns(n=ff.Count())
