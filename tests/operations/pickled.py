@@ -54,7 +54,7 @@ class OwnField(OwnList):
 
 
 class Ages:
-    """An aggregator, such as Spark's."""
+    """An aggregator, such as Spark's: it counts."""
 
     def zero(self) -> Any:
         return 0
@@ -88,13 +88,8 @@ PICKLED: dict[str, ff.Operation] = {
 }
 
 NEVER: dict[str, ff.Operation] = {
-    "min": ff.Min("g"),
-    "last": ff.Last("g"),
-    "arg": ff.ArgMax("g", "x"),
-    "first_list": ff.First("l"),
-    "text": ff.Reducing("g", "", lambda a, b: a + b),
-    "grouped": ff.GroupedBy(ff.Max("g"), "g"),
-    "collected": ff.CollectList("g"),
-    "several": ff.AllOf(a=ff.First("l"), b=ff.TopN("g", 2)),
+    "min": ff.Min("g"), "last": ff.Last("g"), "arg": ff.ArgMax("g", "x"), "first_list": ff.First("l"),
+    "text": ff.Reducing("g", "", lambda a, b: a + b), "grouped": ff.GroupedBy(ff.Max("g"), "g"),
+    "collected": ff.CollectList("g"), "several": ff.AllOf(a=ff.First("l"), b=ff.TopN("g", 2)),
     "each": ff.ElementWise(ff.Sum("l")),
-}
+}  # fmt: skip

@@ -44,25 +44,18 @@ class Widest(ff.AggregateOperation):
         return np.array([np.ptp(each) if len(each) else 0 for each in of])
 
 
-class Wrong(Widest):
-    def finish_ranges(self, a: Any, ranges: Any) -> Any:
-        return ranges.high - ranges.low
+def answering(function: Any) -> ff.AggregateOperation:
+    """The same, with another answer over ranges."""
+    return type("Other", (Widest,), {"finish_ranges": lambda self, a, ranges: function(a, ranges)})("x")
 
 
-class Declines(Widest):
-    def finish_ranges(self, a: Any, ranges: Any) -> Any:
-        return None
+def zeroed(a: Any, ranges: Any) -> Any:
+    a["items"].planes["x"][:] = 0
+    return ranges.low
 
 
-class Short(Widest):
-    def finish_ranges(self, a: Any, ranges: Any) -> Any:
-        return [1]
-
-
-class Rude(Widest):
-    def finish_ranges(self, a: Any, ranges: Any) -> Any:
-        a["items"].planes["x"][:] = 0
-        return ranges.low
+WRONG = answering(lambda a, ranges: ranges.high - ranges.low)
+DECLINES = answering(lambda a, ranges: None)
 
 
 class Doubled(ff.Median):
@@ -83,7 +76,7 @@ def widest() -> list[int]:
 
 
 def test_alone_and_in_others() -> None:
-    assert results(Widest("x")) == results(Declines("x")) == widest()
+    assert results(Widest("x")) == results(DECLINES) == widest()
     total = results(ff.Sum("x"))
     both = results(ff.AllOf(wide=Widest("x"), total=ff.Sum("x"), middle=ff.Median("x")))
     assert [(each["wide"], each["total"]) for each in both] == list(zip(widest(), total, strict=True))
@@ -112,15 +105,15 @@ def test_wrong_ones() -> None:
     with pytest.raises(
         ff.LawError, match=r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"
     ):
-        ff.check_laws(Wrong("x"), EVENTS)
+        ff.check_laws(WRONG, EVENTS)
     ff.check_laws(Widest("x"), EVENTS, examples=20)
-    ff.check_laws(Declines("x"), EVENTS, examples=20)
+    ff.check_laws(DECLINES, EVENTS, examples=20)
     with pytest.raises(
         ff.OperationError, match=r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"
     ):
-        results(Short("x"))
-    with pytest.raises(ff.OperationError, match=r"^finish_ranges of 'x' \(Rude\('x'\)\) failed: ValueError"):
-        results(Rude("x"))
+        results(answering(lambda a, ranges: [1]))
+    with pytest.raises(ff.OperationError, match=r"^finish_ranges of 'x' \(Other\('x'\)\) failed: ValueError"):
+        results(answering(zeroed))
 
 
 @pytest.mark.parametrize("values", [1, 7, 100])

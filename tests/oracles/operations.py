@@ -86,11 +86,6 @@ def check_mean(got: Any, window: oracle.WindowOfKey) -> oracle.Verdict:
     return oracle.check_geometric_mean(got, window) if window.values else oracle.same(got, math.nan)
 
 
-def check_run(got: Any, window: oracle.WindowOfKey) -> oracle.Verdict:
-    """The longest run, which is 0 where a window has events but no value."""
-    return oracle.check_longest_run(got, window)
-
-
 def numeric(column: str = "value") -> dict[str, tuple[Any, Check]]:
     """Our own operations on a column of numbers."""
     return {
@@ -119,6 +114,6 @@ def any_type(column: str = "value") -> dict[str, tuple[Any, Check]]:
 def users(column: str = "value") -> dict[str, tuple[Any, Check]]:
     """Operations as users write them, on a column of integers."""
     return {
-        "run": (LongestRun(column), check_run),
+        "run": (LongestRun(column), oracle.check_longest_run),
         "ledger": (Ledger(column), oracle.check_sum),
     }

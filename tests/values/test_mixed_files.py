@@ -111,17 +111,14 @@ def test_types_that_do_not_fit_together_are_named_and_only_where_they_are_used(t
 @pytest.mark.spark
 def test_types_that_spark_does_not_read_are_one_sentence(tmp_path: Path, spark: SparkSession) -> None:
     files = folder(tmp_path, pa.array([1, 2], pa.int64()), pa.array(["a", "b"]))
+    sentence = "^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
     for source in (ff.parquet(files, spark=spark), spark.read.parquet(str(files))):
         query = ff.events(source, time="t").window(ff.tumbling(10))
-        with pytest.raises(
-            ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
-        ):
+        with pytest.raises(ff.EngineError, match=sentence):
             query.aggregate(n=ff.Count()).collect()
         for accumulate in ("spark", "python"):  # before anything is computed
             lazy = query.options(combine="executors", accumulate=accumulate)
-            with pytest.raises(
-                ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
-            ):
+            with pytest.raises(ff.EngineError, match=sentence):
                 lazy.aggregate(n=ff.Count())
     filtered = ff.events(spark.read.parquet(str(files)).where("t > 0"), time="t").window(ff.tumbling(10))
     with pytest.raises(ff.EngineError, match="the column 't' is bigint for Spark"):

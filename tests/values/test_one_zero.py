@@ -17,25 +17,13 @@ import framefold as ff
 
 NEGATIVE_NAN: float = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
 PICKS: dict[str, Any] = {
-    "min": ff.Min("x"),
-    "max": ff.Max("x"),
-    "range": ff.Range("x"),
-    "mode": ff.Mode("x"),
-    "median": ff.Median("x"),
-    "discrete": ff.Quantile("x", 0.5, method="discrete"),
-    "top": ff.TopN("x", 3),
-    "bottom": ff.BottomN("x", 3),
-    "distinct": ff.CountDistinct("x"),
-    "set": ff.CollectSet("x"),
-    "sum_of_distinct": ff.DistinctSum("x"),
-    "counts": ff.Histogram("x"),
-    "reduced": ff.Reducing("x", math.inf, np.minimum),
-    "by": ff.GroupedBy(ff.Count(), "x"),
-    "nested": ff.ElementWise(ff.Max("xs")),
-    "mapped": ff.Filtered(ff.Min("x"), "flag"),
-    "arg_min": ff.ArgMin("place", "x"),
-    "arg_max": ff.ArgMax("place", "x"),
-}
+    "min": ff.Min("x"), "max": ff.Max("x"), "range": ff.Range("x"), "mode": ff.Mode("x"), "median": ff.Median("x"),
+    "discrete": ff.Quantile("x", 0.5, method="discrete"), "top": ff.TopN("x", 3), "bottom": ff.BottomN("x", 3),
+    "distinct": ff.CountDistinct("x"), "set": ff.CollectSet("x"), "sum_of_distinct": ff.DistinctSum("x"),
+    "counts": ff.Histogram("x"), "reduced": ff.Reducing("x", math.inf, np.minimum), "by": ff.GroupedBy(ff.Count(), "x"),
+    "nested": ff.ElementWise(ff.Max("xs")), "mapped": ff.Filtered(ff.Min("x"), "flag"),
+    "arg_min": ff.ArgMin("place", "x"), "arg_max": ff.ArgMax("place", "x"),
+}  # fmt: skip
 
 
 def events(values: list[float], type: pa.DataType | None = None) -> pa.Table:
@@ -63,21 +51,11 @@ def expected(values: list[float]) -> dict[str, Any]:
     distinct = [x for i, x in enumerate(order) if not i or bits(x) != bits(order[i - 1])]
     counts = [(x, sum(bits(x) == bits(y) for y in order)) for x in distinct]
     return {
-        "min": order[0],
-        "max": order[-1],
-        "mode": max(counts, key=lambda each: each[1])[0],
-        "discrete": order[max(math.ceil(len(order) / 2) - 1, 0)],
-        "top": order[::-1][:3],
-        "bottom": order[:3],
-        "distinct": len(distinct),
-        "set": distinct,
-        "counts": counts,
-        "by": counts,
-        "nested": [order[-1]],
-        "mapped": order[0],
-        "arg_min": key.index(min(key)),
-        "arg_max": key.index(max(key)),
-    }
+        "min": order[0], "max": order[-1], "mode": max(counts, key=lambda each: each[1])[0],
+        "discrete": order[max(math.ceil(len(order) / 2) - 1, 0)], "top": order[::-1][:3], "bottom": order[:3],
+        "distinct": len(distinct), "set": distinct, "counts": counts, "by": counts, "nested": [order[-1]],
+        "mapped": order[0], "arg_min": key.index(min(key)), "arg_max": key.index(max(key)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("type", [pa.float64(), pa.float32(), pa.float16()])

@@ -94,10 +94,11 @@ def test_parts_of_one_order_and_other_dictionaries_of_it(tmp_path: Path) -> None
     assert compared(pa.table({"t": [0, 1], "c": FIRST}).slice(0, 0)) == {"low": [], "high": []}
 
 
+MOMENTS = pa.timestamp("us")
 APART = {
-    "int64 and timestamp": (pa.array([1, 2]), pa.array([1, 2], pa.timestamp("us"))),
-    "timestamp and string": (pa.array([1, 2], pa.timestamp("us")), pa.array(["2024-01-01", "2024-01-02"])),
-    "date and timestamp": (pa.array([1, 2], pa.date32()), pa.array([0, 86_400_000_000], pa.timestamp("us"))),
+    "int64 and timestamp": (pa.array([1, 2]), pa.array([1, 2], MOMENTS)),
+    "timestamp and string": (pa.array([1, 2], MOMENTS), pa.array(["2024-01-01", "2024-01-02"])),
+    "date and timestamp": (pa.array([1, 2], pa.date32()), pa.array([0, 86_400_000_000], MOMENTS)),
     "decimal and double": (pa.array([1, 2], pa.decimal128(3, 1)), pa.array([1.0, 2.0])),
 }
 
