@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 FRAME = pd.DataFrame({"t": range(9), "x": [3, -4, 5, 1, 2, -9, 8, 8, 7], "f": [n % 3 == 0 for n in range(9)]})
 WINDOW = ff.tumbling(4)
 OUTPUTS: dict[str, Any] = {
-    "log": np.log(ff.Max("x")),
-    "absolute": abs(ff.Sum("x")),
-    "numpy_absolute": np.abs(ff.Sum("x")),
-    "squared": ff.Sum("x") ** 2,
-    "roots": np.sqrt(ff.Max("x")) + np.float64(1) * ff.Count(),
-    "powers": 2 ** ff.Count() ** np.float64(0.5),
-    "negative": np.negative(ff.Sum("x")),
-    "true": ff.Sum("f"),
+    "log": np.log(ff.Max("x")), "absolute": abs(ff.Sum("x")), "numpy_absolute": np.abs(ff.Sum("x")),
+    "squared": ff.Sum("x") ** 2, "roots": np.sqrt(ff.Max("x")) + np.float64(1) * ff.Count(),
+    "powers": 2 ** ff.Count() ** np.float64(0.5), "negative": np.negative(ff.Sum("x")), "true": ff.Sum("f"),
     "share": ff.Average("f"),
-}
+}  # fmt: skip
 
 
 def expected() -> list[dict[str, Any]]:

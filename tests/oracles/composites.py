@@ -29,19 +29,15 @@ def events(seed: int = 0, rows: int = 160) -> pa.Table:
 
     made: list[Row] = [
         {
-            "t": of.choice([of.randint(0, 30), of.randint(60, 90)]),
-            "k": of.choice("ab"),
-            "x": maybe(of.randint(-9, 9)),
-            "f": maybe(of.choice([0.1, -2.5, 1e16, 3.25, 1.0])),
-            "s": maybe(of.choice(["", "red", "green", "b\u00e9"])),
-            "g": maybe(of.choice([0.0, -0.0, 1.5, NAN, -2.0])),
-            "flag": maybe(of.random() < 0.5),
-            "v": maybe([maybe(of.randint(0, 5)) for _ in range(of.randint(0, 3))]),
+            "t": of.choice([of.randint(0, 30), of.randint(60, 90)]), "k": of.choice("ab"),
+            "x": maybe(of.randint(-9, 9)), "f": maybe(of.choice([0.1, -2.5, 1e16, 3.25, 1.0])),
+            "s": maybe(of.choice(["", "red", "green", "b\u00e9"])), "g": maybe(of.choice([0.0, -0.0, 1.5, NAN, -2.0])),
+            "flag": maybe(of.random() < 0.5), "v": maybe([maybe(of.randint(0, 5)) for _ in range(of.randint(0, 3))]),
             "p": maybe([of.randint(0, 5), maybe(of.randint(0, 5))]),
             "m": maybe([(key, maybe(of.randint(0, 9))) for key in of.sample("xyz", of.randint(0, 3))]),
         }
         for _ in range(rows)
-    ]
+    ]  # fmt: skip
     schema = pa.schema(
         {
             "t": pa.int64(),

@@ -38,9 +38,8 @@ def test_each_name_in_each_role(name: str, role: str) -> None:
     right = duckdb.sql(tumbling).fetchall()
     found = of({role: name}, ff.tumbling(5), {output: ff.Sum(x), "n": ff.Count()})
     assert [(row[0], row[1]["start"], *row[2:]) for row in found] == right
-    found = of(
-        {role: name}, ff.tumbling(5, min_samples=2), {output: ff.Filtered(ff.Sum(x), lambda x: x > 0), "n": ff.Sum(x)}
-    )
+    some = {output: ff.Filtered(ff.Sum(x), lambda x: x > 0), "n": ff.Sum(x)}
+    found = of({role: name}, ff.tumbling(5, min_samples=2), some)
     assert [row[2] for row in found] == [row[2] if row[3] > 1 else None for row in right]
 
 

@@ -47,15 +47,11 @@ FIT: list[tuple[pa.DataType, pa.DataType, pa.DataType, list[Any]]] = [
     (STRUCT, LARGE_STRUCT, LARGE_STRUCT, [{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
 ]
 APART: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
-    (pa.string(), pa.int64(), "a", 1),
-    (pa.string(), pa.binary(), "a", b"a"),
-    (pa.bool_(), pa.int8(), True, 1),
-    (pa.float64(), pa.decimal128(4, 2), 1.0, D("1.00")),
-    (pa.timestamp("us"), pa.timestamp("us", "UTC"), DAY, UTC),
-    (pa.date32(), pa.timestamp("us", "UTC"), DAY.date(), UTC),
-    (pa.date32(), pa.int64(), DAY.date(), 1),
+    (pa.string(), pa.int64(), "a", 1), (pa.string(), pa.binary(), "a", b"a"), (pa.bool_(), pa.int8(), True, 1),
+    (pa.float64(), pa.decimal128(4, 2), 1.0, D("1.00")), (pa.timestamp("us"), pa.timestamp("us", "UTC"), DAY, UTC),
+    (pa.date32(), pa.timestamp("us", "UTC"), DAY.date(), UTC), (pa.date32(), pa.int64(), DAY.date(), 1),
     (pa.struct([("a", pa.int8())]), pa.struct([("b", pa.int8())]), {"a": 1}, {"b": 1}),
-]
+]  # fmt: skip
 
 
 def values(given: list[Any], type: pa.DataType) -> pa.Array:

@@ -93,9 +93,8 @@ def test_a_batch_or_many_and_any_windows(way: str) -> None:
     windows: list[Any] = [ff.sliding(7, every=3), ff.around(rows=(-3, 2)), ff.last_rows(5), ff.around(time=(-4, 4))]
     for each in windows:
         tables = [table, pa.Table.from_batches(table.to_batches(max_chunksize=11)), table.take(of.permutation(300))]
-        wanted, *others = (
-            bits(ff.events(rows, time="t").window(each).aggregate(**PICKS).to_pylist()) for rows in tables
-        )
+        windows_of = (ff.events(rows, time="t").window(each) for rows in tables)
+        wanted, *others = (bits(rows.aggregate(**PICKS).to_pylist()) for rows in windows_of)
         assert all(other == wanted for other in others)
 
 

@@ -92,23 +92,3 @@ def test_parts_of_one_order_and_other_dictionaries_of_it(tmp_path: Path) -> None
     assert compared(files) == {"low": ["low"], "high": ["high"]}
     assert compared(files, "c") == {"c": LEVELS, "low": LEVELS, "high": LEVELS}
     assert compared(pa.table({"t": [0, 1], "c": FIRST}).slice(0, 0)) == {"low": [], "high": []}
-
-
-MOMENTS = pa.timestamp("us")
-APART = {
-    "int64 and timestamp": (pa.array([1, 2]), pa.array([1, 2], MOMENTS)),
-    "timestamp and string": (pa.array([1, 2], MOMENTS), pa.array(["2024-01-01", "2024-01-02"])),
-    "date and timestamp": (pa.array([1, 2], pa.date32()), pa.array([0, 86_400_000_000], MOMENTS)),
-    "decimal and double": (pa.array([1, 2], pa.decimal128(3, 1)), pa.array([1.0, 2.0])),
-}
-
-
-@pytest.mark.parametrize("kind", APART)
-@pytest.mark.parametrize("flipped", [False, True])
-def test_arrow_files_of_types_that_do_not_fit(tmp_path: Path, kind: str, flipped: bool) -> None:
-    """As of Parquet: named where the column is used, and no hindrance elsewhere."""
-    files = folder(tmp_path, "arrow", *(APART[kind][::-1] if flipped else APART[kind]))
-    with pytest.raises(ff.QueryError, match=r"the column 'c' is .* and .*; expected types of which one holds all"):
-        compared(files)
-    unused = ff.events(files, time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
-    assert unused["n"].to_pylist() == [4]

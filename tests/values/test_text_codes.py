@@ -42,15 +42,10 @@ CASES = {
 def test_results_are_those_of_text(type: pa.DataType) -> None:
     data = events(type)
     names = [f"c{number}" for number in range(len(CASES))]
-    ours = (
-        ff.events(data, time="t", by="k")
-        .window(ff.tumbling(40))
-        .aggregate(**dict(zip(names, CASES.values(), strict=True)))
-    )
-    columns = ", ".join(
-        f"coalesce({sql}, {'[]' if 'list' in sql else 'null'}) as {name}"
-        for sql, name in zip(CASES, names, strict=True)
-    )
+    windows = ff.events(data, time="t", by="k").window(ff.tumbling(40))
+    ours = windows.aggregate(**dict(zip(names, CASES.values(), strict=True)))
+    none = {sql: "[]" if "list" in sql else "null" for sql in CASES}
+    columns = ", ".join(f"coalesce({sql}, {none[sql]}) as {name}" for sql, name in zip(CASES, names, strict=True))
     query = f"select k, t // 40 * 40 as start, {columns} from data group by all order by k, start"
     theirs = asked(query, data=data).to_arrow_table()
     assert ours["k"].to_pylist() == theirs["k"].to_pylist()

@@ -20,17 +20,14 @@ duckdb = pytest.importorskip("duckdb")
 polars = pytest.importorskip("polars")
 
 ROWS = 12
-PLAIN = pa.table(
-    {
-        "t": [4, 1, 7, None, 2, 9, 3, 8, 5, None, 11, 6],
-        "k": ["a", "b", None, "a", "é", "b", "a", "a", None, "b", "a", "b"],
-        "s": ["x", None, "zz", "y", "", "x", "ÿ", "x", "q", None, "long enough not to be inlined", "x"],
-        "b": [b"x", None, b"zz", b"y", b"", b"x", b"\xff", b"x", b"q", None, b"z" * 20, b"x"],
-        "l": [["p", None], [], None, ["q"], ["r" * 20], [], ["p"], None, ["p"], ["q"], ["p"], ["q"]],
-        "r": [{"of": ["p"], "n": number} for number in range(ROWS)],
-        "x": range(ROWS),
-    }
-)
+PLAIN = pa.table({
+    "t": [4, 1, 7, None, 2, 9, 3, 8, 5, None, 11, 6],
+    "k": ["a", "b", None, "a", "é", "b", "a", "a", None, "b", "a", "b"],
+    "s": ["x", None, "zz", "y", "", "x", "ÿ", "x", "q", None, "long enough not to be inlined", "x"],
+    "b": [b"x", None, b"zz", b"y", b"", b"x", b"\xff", b"x", b"q", None, b"z" * 20, b"x"],
+    "l": [["p", None], [], None, ["q"], ["r" * 20], [], ["p"], None, ["p"], ["q"], ["p"], ["q"]],
+    "r": [{"of": ["p"], "n": number} for number in range(ROWS)], "x": range(ROWS),
+})  # fmt: skip
 
 
 def view_of(type: pa.DataType) -> pa.DataType:

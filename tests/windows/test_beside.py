@@ -21,20 +21,11 @@ from ..oracles.exact import about_mean, in_units
 
 BESIDE = [9.97e36, 1e20, 1e30, 1e200, -1e300, 1e16, math.inf, math.nan]
 OPERATIONS: dict[str, Any] = {
-    "sum": ff.Sum("x"),
-    "average": ff.Average("x"),
-    "distinct": ff.DistinctSum("x"),
-    "weighted": ff.WeightedAverage("x", "w"),
-    "variance": ff.Variance("x"),
-    "deviation": ff.StdDev("x"),
-    "skewness": ff.Skewness("x"),
-    "covariance": ff.Covariance("x", "w"),
-    "ewma": ff.Ewma("x", 7),
-    "rms": ff.RootMeanSquare("x"),
-    "product": ff.Product("x"),
-    "xs": ff.CollectList("x"),
-    "ws": ff.CollectList("w"),
-}
+    "sum": ff.Sum("x"), "average": ff.Average("x"), "distinct": ff.DistinctSum("x"),
+    "weighted": ff.WeightedAverage("x", "w"), "variance": ff.Variance("x"), "deviation": ff.StdDev("x"),
+    "skewness": ff.Skewness("x"), "covariance": ff.Covariance("x", "w"), "ewma": ff.Ewma("x", 7),
+    "rms": ff.RootMeanSquare("x"), "product": ff.Product("x"), "xs": ff.CollectList("x"), "ws": ff.CollectList("w"),
+}  # fmt: skip
 ROUNDED = {"skewness": 1e-12, "covariance": 1e-12, "ewma": 1e-12, "product": 1e-12, "rms": 1e-14}
 """Operations that round at every combine, and how far they may be off."""
 

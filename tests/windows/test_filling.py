@@ -67,25 +67,19 @@ def expected(
 
 
 @given(
-    st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab"), st.integers(-9, 9)), max_size=9),
-    st.integers(1, 9),
-    st.integers(1, 9),
-    st.sampled_from(["left", "right"]),
-    st.one_of(st.none(), st.integers(-25, 20)),
-    st.one_of(st.none(), st.integers(1, 20)),
-    st.booleans(),
-    st.booleans(),
+    events=st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab"), st.integers(-9, 9)), max_size=9),
+    steps=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    closed=st.sampled_from(["left", "right"]),
+    start=st.one_of(st.none(), st.integers(-25, 20)),
+    length=st.one_of(st.none(), st.integers(1, 20)),
+    grows=st.booleans(),
+    keyed=st.booleans(),
 )
 def test_sliding_and_cumulating_windows_by_definition(
-    events: list[Event],
-    size: int,
-    every: int,
-    closed: str,
-    start: int | None,
-    length: int | None,
-    grows: bool,
+    events: list[Event], steps: tuple[int, int], closed: str, start: int | None, length: int | None, grows: bool,
     keyed: bool,
-) -> None:
+) -> None:  # fmt: skip
+    size, every = steps
     end = None if length is None else (start or 0) + length
     keys = {"b", "c"} if keyed and start is not None and end is not None else set()
     choices: dict[str, Any] = {"closed": closed, "empty": "emit", "fill_from": start, "fill_to": end}
@@ -202,65 +196,61 @@ def test_it_is_explained() -> None:
     assert "windows without an event are given too, also from 0 to 30 for given keys" in text
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (
-            lambda: ff.tumbling(3, fill_from=1),
-            "fill_from is given, but windows without an event are left out; expected empty='emit'",
-        ),
-        (
-            lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1),
-            "fill_to is given, but a window like the one before it is left out; expected emit='every'",
-        ),
-        (
-            lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=pa.table({"k": []})),
-            "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times "
-            "of its own",
-        ),
-    ],
-)
-def test_arguments_that_are_refused(make: Callable[[], Any], sentence: str) -> None:
-    with pytest.raises(ff.QueryError, match=f"^{re.escape(sentence)}$"):
-        make()
-
-
 def filled(**choices: Any) -> Any:
     return ff.tumbling(3, empty="emit", **({"fill_from": 0, "fill_to": 9} | choices))
 
 
-@pytest.mark.parametrize(
-    ("windows", "error", "sentence"),
-    [
-        ([filled(fill_to=0)], ff.QueryError, "fill_from is 0 and fill_to is 0; expected fill_from before fill_to"),
-        (
-            [filled(fill_from="2026-01-01")],
-            ff.ColumnError,
-            "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer",
-        ),
-        (
-            [filled(), ff.session(2)],
-            ff.QueryError,
-            "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one "
-            "pass; expected one kind of windows over events of one time",
-        ),
-        (
-            [filled(fill_keys=pa.table({"key": ["a"]}))],
-            ff.ColumnError,
-            "fill_keys lacks the key 'k'; there are 'key'",
-        ),
-        (
-            [filled(fill_keys=pa.table({"k": [dt.date(2026, 1, 1)]}))],
-            ff.ColumnError,
-            "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type",
-        ),
-        ([filled(fill_keys=["a"])], ff.QueryError, "fill_keys is a list; expected a table with the columns of by="),
-    ],
-)
-def test_queries_that_are_refused(windows: list[Any], error: type[Exception], sentence: str) -> None:
-    events = pa.table({"t": [1], "k": [2]})
+def asked(*windows: Any) -> Any:
+    return ff.events(pa.table({"t": [1], "k": [2]}), time="t", by="k").window(*windows).aggregate(n=ff.Count())
+
+
+KEYS = pa.table({"k": [dt.date(2026, 1, 1)]})
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (
+        lambda: ff.tumbling(3, fill_from=1), ff.QueryError,
+        "fill_from is given, but windows without an event are left out; expected empty='emit'",
+    ),
+    (
+        lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1), ff.QueryError,
+        "fill_to is given, but a window like the one before it is left out; expected emit='every'",
+    ),
+    (
+        lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=KEYS), ff.QueryError,
+        "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times of "
+        "its own",
+    ),
+    (
+        lambda: asked(filled(fill_to=0)), ff.QueryError,
+        "fill_from is 0 and fill_to is 0; expected fill_from before fill_to",
+    ),
+    (
+        lambda: asked(filled(fill_from="2026-01-01")), ff.ColumnError,
+        "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer",
+    ),
+    (
+        lambda: asked(filled(), ff.session(2)), ff.QueryError,
+        "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one pass; "
+        "expected one kind of windows over events of one time",
+    ),
+    (
+        lambda: asked(filled(fill_keys=pa.table({"key": ["a"]}))), ff.ColumnError,
+        "fill_keys lacks the key 'k'; there are 'key'",
+    ),
+    (
+        lambda: asked(filled(fill_keys=KEYS)), ff.ColumnError,
+        "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type",
+    ),
+    (
+        lambda: asked(filled(fill_keys=["a"])), ff.QueryError,
+        "fill_keys is a list; expected a table with the columns of by=",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "sentence"), REFUSED)
+def test_what_is_refused(call: Callable[[], Any], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
-        ff.events(events, time="t", by="k").window(*windows).aggregate(n=ff.Count())
+        call()
 
 
 def test_intervals_and_keys_of_events_without_a_key_are_refused() -> None:

@@ -31,13 +31,9 @@ from windows group by all order by all
 
 def outputs() -> dict[str, Any]:
     return {
-        "n": ff.Count(),
-        "total": ff.Sum("delay"),
-        "mean": ff.Average("delay"),
-        "least": ff.Min("delay"),
-        "most": ff.Max("delay"),
-        "deviation": ff.StdDev("delay"),
-    }
+        "n": ff.Count(), "total": ff.Sum("delay"), "mean": ff.Average("delay"), "least": ff.Min("delay"),
+        "most": ff.Max("delay"), "deviation": ff.StdDev("delay"),
+    }  # fmt: skip
 
 
 def flat(result: pa.Table) -> pa.Table:
@@ -102,13 +98,9 @@ def sparks_own(spark: SparkSession, flights: Path) -> pa.Table:
 
     frame = spark.read.parquet(str(flights)).groupBy("origin", F.window("departure", "6 hours", "15 minutes"))
     return frame.agg(
-        F.count("*").alias("n"),
-        F.sum("delay").alias("total"),
-        F.avg("delay").alias("mean"),
-        F.min("delay").alias("least"),
-        F.max("delay").alias("most"),
-        F.stddev_samp("delay").alias("deviation"),
-    ).toArrow()
+        F.count("*").alias("n"), F.sum("delay").alias("total"), F.avg("delay").alias("mean"),
+        F.min("delay").alias("least"), F.max("delay").alias("most"), F.stddev_samp("delay").alias("deviation"),
+    ).toArrow()  # fmt: skip
 
 
 def test_local_is_as_sparks_own(local: pa.Table, sparks_own: pa.Table) -> None:

@@ -1,12 +1,10 @@
-"""The same windows as other tools have them, on some thousand random events: DuckDB and Polars."""
+"""The same windows as DuckDB has them, on some thousand random events."""
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -15,8 +13,6 @@ import framefold as ff
 from ..oracles.duck import asked
 
 EVENTS = 3_000
-START = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
-SECOND = 1_000_000
 CLOSED = ["both", "left", "right", "neither"]
 MEASURES = ["n", "s", "low", "high", "mean"]
 
@@ -26,27 +22,12 @@ def events() -> pa.Table:
     """Four keys of uneven size, one of them null; many ties; a tie-breaker without ties; in random order."""
     random = np.random.default_rng(4)
     keys, times = random.choice(4, EVENTS, p=[0.6, 0.25, 0.1, 0.05]), random.integers(-2_000, 2_000, EVENTS)
-    return pa.table(
-        {
-            "key": pa.array([None if k == 2 else "abcd"[k] for k in keys], pa.string()),
-            "t": times,
-            "tie": random.permutation(EVENTS),
-            "v": pa.array(random.integers(-1_000, 1_000, EVENTS), pa.int64(), mask=random.random(EVENTS) < 0.1),
-            "until": times + np.random.default_rng(7).integers(1, 120, EVENTS),
-        }
-    )
-
-
-@pytest.fixture(scope="module")
-def moments() -> pa.Table:
-    """One key's events at different times, over four years, in no order; half of them on the hour, many at midnight."""
-    random = np.random.default_rng(5)
-    hours = random.choice(4 * 365 * 24, EVENTS, replace=False).astype(np.int64) * 3_600
-    hours[: EVENTS // 10] -= hours[: EVENTS // 10] % 86_400
-    seconds = hours + np.where(random.random(EVENTS) < 0.5, 0, random.integers(1, 3_600, EVENTS))
-    seconds = random.permutation(np.unique(seconds))
-    times = pa.array(seconds * SECOND + int(START.timestamp()) * SECOND, pa.timestamp("us", "UTC"))
-    return pa.table({"t": times, "v": random.integers(-1_000, 1_000, len(seconds))})
+    return pa.table({
+        "key": pa.array([None if k == 2 else "abcd"[k] for k in keys], pa.string()), "t": times,
+        "tie": random.permutation(EVENTS),
+        "v": pa.array(random.integers(-1_000, 1_000, EVENTS), pa.int64(), mask=random.random(EVENTS) < 0.1),
+        "until": times + np.random.default_rng(7).integers(1, 120, EVENTS),
+    })  # fmt: skip
 
 
 def measures() -> dict[str, Any]:
@@ -70,9 +51,6 @@ def assert_same(got: list[tuple[Any, ...]], want: list[tuple[Any, ...]]) -> None
     for mine, theirs in zip(got, want, strict=True):
         assert mine[:-1] == theirs[:-1]
         assert mine[-1] == (None if theirs[-1] is None else pytest.approx(theirs[-1], rel=1e-12, abs=1e-12))
-
-
-# --- DuckDB -------------------------------------------------------------------------------------------------------
 
 
 def framed(frame: str, where: str = "true") -> str:
@@ -199,72 +177,3 @@ def test_windows_of_another_table(events: pa.Table, closed: str) -> None:
         GROUP BY key, place ORDER BY key, place
     """
     assert_same(rows(ours(events, window, by="key")), asked(sql, events=events, anchors=anchors).fetchall())
-
-
-# --- Polars -------------------------------------------------------------------------------------------------------
-
-AGGREGATES = [
-    pl.len().cast(pl.Int64).alias("n"),
-    pl.when(pl.col("v").count() > 0).then(pl.col("v").sum()).alias("s"),
-    pl.col("v").min().alias("low"),
-    pl.col("v").max().alias("high"),
-    pl.col("v").mean().alias("mean"),
-]
-
-
-@pytest.mark.parametrize("closed", CLOSED)
-@pytest.mark.parametrize(("since", "till"), [(-20, 50), (5, 40)])
-def test_polars_rolling(events: pa.Table, since: int, till: int, closed: str) -> None:
-    ends: Any = "none" if closed == "neither" else closed
-    frame = pl.from_arrow(events)
-    assert isinstance(frame, pl.DataFrame)
-    want = (
-        frame.sort("t")
-        .rolling("t", period=f"{till - since}i", offset=f"{since}i", closed=ends, group_by="key")
-        .agg(AGGREGATES)
-        .sort("key", "t", nulls_last=False, maintain_order=True)
-    )
-    got = ours(events, ff.around(time=(since, till), closed=closed), by="key")
-    assert_same(rows(got), want.rows())
-
-
-@pytest.mark.parametrize("closed", ["left", "right"])
-@pytest.mark.parametrize(("size", "every", "offset"), [(40, 10, 0), (25, 10, 3), (8, 30, 0), (50, 50, 7)])
-def test_polars_dynamic(events: pa.Table, size: int, every: int, offset: int, closed: Any) -> None:
-    """Polars leaves out some windows at the start, before a key's first event; the others are the same."""
-    frame = pl.from_arrow(events)
-    assert isinstance(frame, pl.DataFrame)
-    want = (
-        frame.sort("t")
-        .group_by_dynamic("t", every=f"{every}i", period=f"{size}i", offset=f"{offset}i", closed=closed, group_by="key")
-        .agg(AGGREGATES)
-        .sort("key", "t", nulls_last=False)
-    )
-    got = ours(events, ff.sliding(size, every, offset=offset, closed=closed, gaps="allow"), by="key")
-    mine = [(row[0], row[1], *row[3:]) for row in rows(got)]
-    theirs = {row[:2] for row in want.rows()}
-    assert_same([row for row in mine if row[:2] in theirs], want.rows())
-    early = [row for row in mine if row[:2] not in theirs]
-    firsts = {row["key"]: row["t"] for row in frame.group_by("key").agg(pl.col("t").min()).to_dicts()}
-    assert all(row[1] <= firsts[row[0]] for row in early)
-
-
-@pytest.mark.parametrize(("size", "every"), [("1 month", "1 month"), ("3 months", "1 month"), ("1 year", "1 quarter")])
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York"])
-def test_polars_months(moments: pa.Table, size: str, every: str, zone: str) -> None:
-    frame = pl.from_arrow(moments)
-    assert isinstance(frame, pl.DataFrame)
-    short = {"1 month": "1mo", "3 months": "3mo", "1 year": "1y", "1 quarter": "1q"}
-    want = (
-        frame.with_columns(pl.col("t").dt.convert_time_zone(zone))
-        .sort("t")
-        .group_by_dynamic("t", every=short[every], period=short[size])
-        .agg(AGGREGATES)
-        .with_columns(pl.col("t").dt.convert_time_zone("UTC"))
-    )
-    got = ours(moments, ff.sliding(size, every, timezone=zone, gaps="allow"))
-    mine = [(row[0], *row[2:]) for row in rows(got)]
-    starts = set(want["t"].to_list())
-    assert len(starts) > 10
-    assert_same([row for row in mine if row[0] in starts], want.rows())
-    assert all(row[0] < min(starts) for row in mine if row[0] not in starts)

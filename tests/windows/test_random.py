@@ -185,18 +185,10 @@ def right_row(rows: Sequence[Row], window: Window) -> dict[str, Any]:
     """A row of the result, from a window's own rows."""
     values = [v for v in (rows[number].value for number in window.rows) if v is not None]
     return {
-        "key": window.key,
-        "start": window.start,
-        "end": window.end,
-        "at": window.at,
-        "rows": list(window.rows),
-        "n": len(window.rows),
-        "s": sum(values) if values else None,
-        "low": min(values, default=None),
-        "first": values[0] if values else None,
-        "list": values,
-        **right_of_values(rows, window, values),
-    }
+        "key": window.key, "start": window.start, "end": window.end, "at": window.at, "rows": list(window.rows),
+        "n": len(window.rows), "s": sum(values) if values else None, "low": min(values, default=None),
+        "first": values[0] if values else None, "list": values, **right_of_values(rows, window, values),
+    }  # fmt: skip
 
 
 def right_of_values(rows: Sequence[Row], window: Window, values: list[int]) -> dict[str, Any]:

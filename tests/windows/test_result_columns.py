@@ -51,21 +51,10 @@ def test_flat_columns_are_the_fields_of_the_struct_in_its_place(windows: Any) ->
 
 
 def test_flat_columns_of_several_kinds_of_windows() -> None:
-    table, both = events(), (WINDOWS["sliding"], WINDOWS["rows"])
-    query = ff.events(table, time="t", by="k").window(*both)
+    query = ff.events(events(), time="t", by="k").window(WINDOWS["sliding"], WINDOWS["rows"])
     found, flat = query.aggregate(n=ff.Count()), query.options(window="flat").aggregate(n=ff.Count())
     assert flat.column_names == ["k", "window_start", "window_end", "at", "n"]
     assert flat["window_end"].equals(pc.struct_field(found["window"], "end"))
-
-
-def test_flat_columns_are_what_polars_calls_the_bounds_of_windows() -> None:
-    """pandas cannot group by a struct, which it has as dicts; it can by these, and Polars gives the same sums."""
-    flat = counted(events(), ff.tumbling("10 minutes"), window="flat")
-    peer = pl.from_arrow(events()).group_by_dynamic("t", every="10m", group_by="k").agg(pl.sum("x"))  # type: ignore[union-attr]
-    sums = flat.to_pandas().groupby("window_start")["s"].sum()
-    expected = peer.group_by("t").agg(pl.sum("x")).sort("t")
-    assert [time.to_pydatetime() for time in sums.index] == expected["t"].to_list()
-    assert sums.tolist() == expected["x"].to_list()
 
 
 @pytest.mark.parametrize(
@@ -121,14 +110,11 @@ def test_results_are_events_of_further_windows(form: str, tmp_path: Path) -> Non
     fives = counted(events(), ff.tumbling("5 minutes"))
     pq.write_table(fives, tmp_path / "fives.parquet", row_group_size=7)
     data = {
-        "table": lambda: fives,
-        "chunks": lambda: pa.concat_tables([fives.slice(0, 9), fives.slice(9)]),
-        "batch": lambda: fives.combine_chunks().to_batches()[0],
-        "reader": lambda: fives.to_reader(max_chunksize=5),
-        "polars": lambda: pl.from_arrow(fives),
-        "pandas": lambda: fives.to_pandas(),
+        "table": lambda: fives, "chunks": lambda: pa.concat_tables([fives.slice(0, 9), fives.slice(9)]),
+        "batch": lambda: fives.combine_chunks().to_batches()[0], "reader": lambda: fives.to_reader(max_chunksize=5),
+        "polars": lambda: pl.from_arrow(fives), "pandas": lambda: fives.to_pandas(),
         "dataset": lambda: ds.dataset(tmp_path / "fives.parquet"),
-    }
+    }  # fmt: skip
     assert rows_of(greatest(data[form]())) == hourly(events())
 
 

@@ -37,15 +37,11 @@ def test_as_polars_has_them(order: str, keys: list[str], way: str) -> None:
     table = events(240, order)
     last = ff.around(rows=(-1, -1))
     outputs = {
-        "total": ff.Sum("x").over(ff.around(time=(-40, 0))),
-        "most": ff.Max("y").over(ff.last_rows(3)),
-        "lag": ff.Last("y").over(last),
-        "text": ff.Last("s").over(last),
-        "time": ff.Last("at").over(last),
-        "known": ff.Last("x").over(ff.landmark()),
-        "first": ff.First("s").over(ff.landmark()),
+        "total": ff.Sum("x").over(ff.around(time=(-40, 0))), "most": ff.Max("y").over(ff.last_rows(3)),
+        "lag": ff.Last("y").over(last), "text": ff.Last("s").over(last), "time": ff.Last("at").over(last),
+        "known": ff.Last("x").over(ff.landmark()), "first": ff.First("s").over(ff.landmark()),
         "list": ff.CollectList("y").over(ff.last_rows(2)),
-    }
+    }  # fmt: skip
     with limits(keys_rows=64, many_rows=50):
         found = ff.events(table, time="t", by=keys).window().with_columns(**outputs)
     assert found.select(table.column_names).equals(table)

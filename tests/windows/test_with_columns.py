@@ -60,15 +60,11 @@ def events(seed: int, *, ascending: bool = False) -> pa.Table:
     times = rng.integers(0, 20, count)
     keys = np.array(["b", "a", None, "cc"], object)[rng.integers(0, 4, count)]
     values = rng.integers(-9, 9, count)
-    return pa.table(
-        {
-            "t": np.sort(times) if ascending else times,
-            "k": pa.array(keys.tolist(), pa.string()),
-            "id": np.arange(count),
-            "x": pa.array(values, mask=rng.random(count) < 0.2),
-            "more": pa.array([{"a": [number]} for number in range(count)]),
-        }
-    )
+    return pa.table({
+        "t": np.sort(times) if ascending else times, "k": pa.array(keys.tolist(), pa.string()), "id": np.arange(count),
+        "x": pa.array(values, mask=rng.random(count) < 0.2),
+        "more": pa.array([{"a": [number]} for number in range(count)]),
+    })  # fmt: skip
 
 
 def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] | None]:
