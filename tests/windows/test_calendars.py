@@ -75,16 +75,6 @@ def test_tumbling_as_polars_truncates(zone: str | None) -> None:
         assert counts(data, ff.tumbling(size)) == want, size
 
 
-def test_weeks_of_dates_begin_on_monday() -> None:
-    days = [dt.date(2026, 1, 1) + dt.timedelta(days=n) for n in range(30)]
-    found = ff.events(pa.table({"t": days}), time="t").window(ff.tumbling("1 week")).aggregate(n=ff.Count())
-    starts = [row["start"] for row in found["window"].to_pylist()]
-    assert starts == sorted({day - dt.timedelta(days=day.weekday()) for day in days})
-    two = ff.events(pa.table({"t": days}), time="t").window(ff.sliding("2w", every="P1W")).aggregate(n=ff.Count())
-    assert {row["start"].weekday() for row in two["window"].to_pylist()} == {0}
-    assert {(row["end"] - row["start"]).days for row in two["window"].to_pylist()} == {14}
-
-
 def test_offset_and_timezone_say_otherwise() -> None:
     data = table("America/New_York")
     utc = table("UTC")

@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -66,6 +65,15 @@ def expected(
     return rows
 
 
+KEYS_IN_GAPS = [(1, "a", 1), (13, "a", 1), (3, "b", 1), (29, "b", 1)]
+GAPS: dict[str, Any] = {"steps": (2, 5), "closed": "left", "grows": False, "keyed": False}
+
+
+@example(events=[(16, "a", 1)], start=3, length=None, **GAPS)  # in a gap: the next window is the first
+@example(events=[(1, "a", 1)], start=None, length=14, **GAPS)
+@example(events=KEYS_IN_GAPS, start=None, length=None, **GAPS)  # "b" is in gaps only, and has no windows
+@example(events=KEYS_IN_GAPS, start=0, length=None, **GAPS)
+@example(events=KEYS_IN_GAPS, start=5, length=6, **GAPS)  # but here it has all
 @given(
     events=st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab"), st.integers(-9, 9)), max_size=9),
     steps=st.tuples(st.integers(1, 9), st.integers(1, 9)),
@@ -98,41 +106,18 @@ def test_sliding_and_cumulating_windows_by_definition(
     assert found(events, windows) == expected(events, all_of, closed, start, end, keys)
 
 
-def test_from_a_time_in_a_gap_the_next_window_is_the_first() -> None:
-    windows = ff.sliding(2, every=5, empty="emit", gaps="allow", fill_from=3)
-    assert [row[1:4] for row in found([(16, "a", 1)], windows)] == [(5, 7, 0), (10, 12, 0), (15, 17, 1)]
-    windows = ff.sliding(2, every=5, empty="emit", gaps="allow", fill_to=14)
-    assert [row[1:4] for row in found([(1, "a", 1)], windows)] == [(0, 2, 1), (5, 7, 0), (10, 12, 0)]
-
-
-def test_events_in_gaps_ask_for_no_windows_but_for_those_of_their_keys() -> None:
-    """Of a key that is in gaps only there are none; between two times each key has all, wherever its events are."""
-    between: dict[str, Any] = {"gaps": "allow", "empty": "emit"}
-    events = [(1, "a", 1), (13, "a", 1), (3, "b", 1), (29, "b", 1)]
-    assert found(events, ff.sliding(2, every=5, **between)) == [("a", 0, 2, 1, 1)]
-    assert found(events, ff.sliding(2, every=5, **between, fill_from=0)) == [("a", 0, 2, 1, 1)]
-    filled = found(events, ff.sliding(2, every=5, **between, fill_from=5, fill_to=11))
-    assert [row[:4] for row in filled] == [
-        ("a", 0, 2, 1), ("a", 5, 7, 0), ("a", 10, 12, 0), ("b", 5, 7, 0), ("b", 10, 12, 0)
-    ]  # fmt: skip
-
-
-def test_days_as_pandas_and_polars_fill_them() -> None:
+def test_days_as_polars_fills_them() -> None:
     rng = np.random.default_rng(2)
     days = pa.array(rng.integers(20_000, 20_040, 30), pa.int32()).view(pa.date32())
     events = pa.table({"day": days, "shop": rng.choice(["a", "b"], 30), "sold": rng.integers(0, 9, 30)})
     first, after = dt.date(2024, 9, 20), dt.date(2024, 12, 1)
     shops = pl.DataFrame({"shop": ["a", "b", "c"], "city": ["x", "y", "z"]})
     windows = ff.tumbling("1 day", empty="emit", fill_from=first, fill_to=after, fill_keys=shops)
-    ours = ff.events(events, time="day", by="shop").window(windows).aggregate(sold=ff.Sum("sold", empty=0)).to_pandas()
-    frame = events.to_pandas()
-    index = pd.MultiIndex.from_product([["a", "b", "c"], pd.date_range(first, after, inclusive="left").date])
-    theirs = frame.groupby(["shop", "day"])["sold"].sum().reindex(index, fill_value=0)
-    assert ours["sold"].tolist() == theirs.tolist()
-    assert list(zip(ours["shop"], (each["start"] for each in ours["window"]), strict=True)) == index.tolist()
-    grid = shops.join(pl.select(day=pl.date_range(first, after, closed="left")), how="cross")
+    ours = ff.events(events, time="day", by="shop").window(windows).aggregate(sold=ff.Sum("sold", empty=0)).to_pylist()
+    grid = shops.select("shop").join(pl.select(day=pl.date_range(first, after, closed="left")), how="cross")
     sums: Any = pl.from_arrow(events).group_by("shop", "day").agg(pl.sum("sold"))  # type: ignore[union-attr]
-    assert ours["sold"].tolist() == grid.join(sums, on=["shop", "day"], how="left")["sold"].fill_null(0).to_list()
+    theirs = grid.join(sums, on=["shop", "day"], how="left").fill_null(0).sort("shop", "day")
+    assert [(row["shop"], row["window"]["start"], row["sold"]) for row in ours] == theirs.rows()
 
 
 def test_every_operation_gives_of_a_window_without_an_event_what_it_always_does() -> None:
