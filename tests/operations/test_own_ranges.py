@@ -12,7 +12,6 @@ import pytest
 import framefold as ff
 
 from ..support.inner import inner, place_of
-from ..support.limits import limits
 from ..support.states import Ragged
 
 EVENTS = pa.table({"t": [0, 1, 1, 4, 6, 9], "x": [5, 2, 7, 1, 2, 3], "k": ["a", "b", "a", "a", "b", "a"]})
@@ -114,19 +113,6 @@ def test_wrong_ones() -> None:
         results(answering(lambda a, ranges: [1]))
     with pytest.raises(ff.OperationError, match=r"^finish_ranges of 'x' \(Other\('x'\)\) failed: ValueError"):
         results(answering(zeroed))
-
-
-@pytest.mark.parametrize("values", [1, 7, 100])
-def test_blocks(values: int) -> None:
-    """Blocks of few values and windows have the results of all at once, and share a window's values at most."""
-    rng = np.random.default_rng(5)
-    events = pa.table({"t": np.sort(rng.integers(0, 900, 700)), "x": rng.integers(0, 40, 700)})
-    operations = {"a": ff.Median("x"), "b": ff.GroupedBy(ff.Sum("x"), "x"), "c": ff.TopN("x", 3), "d": ff.Mode("x")}
-    for window in (ff.sliding(30, every=1), ff.around(time=(-9, 4)), ff.last_rows(12), ff.session(3), ff.tumbling(50)):
-        query = ff.events(events, time="t").window(window)
-        right = query.aggregate(**operations)
-        with limits(range_block_values=values, range_block_windows=values, range_widths=2):
-            assert query.aggregate(**operations).equals(right)
 
 
 def test_chunks_of_a_key_do_not_read_what_they_share_over_and_over(

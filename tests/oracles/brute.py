@@ -115,13 +115,11 @@ def assert_right(
         window = ff.sliding(size, every=every, gaps="allow")
         query = query_of(table, operation, window)
         for batches in (1, 3, 17):
-            step = -(-len(table) // batches)
-            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in range(batches)]
-            random.Random(batches).shuffle(partials)
-            compare(stages.results(query, pa.concat_tables(partials)), known, agree)
+            partials = stages.in_batches(query, table, batches)
+            compare(stages.results(query, partials), known, agree)
         compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
-        assert_both_ways(query, pa.concat_tables(partials), agree)
-        assert_over_ranges(query, pa.concat_tables(partials), agree)
+        assert_both_ways(query, partials, agree)
+        assert_over_ranges(query, partials, agree)
 
 
 def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:

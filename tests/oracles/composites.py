@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -38,21 +37,12 @@ def events(seed: int = 0, rows: int = 160) -> pa.Table:
         }
         for _ in range(rows)
     ]  # fmt: skip
-    schema = pa.schema(
-        {
-            "t": pa.int64(),
-            "k": pa.string(),
-            "x": pa.int32(),
-            "f": pa.float64(),
-            "s": pa.string(),
-            "g": pa.float64(),
-            "flag": pa.bool_(),
-            "v": pa.list_(pa.int64()),
-            "p": pa.list_(pa.int64(), 2),
-            "m": pa.map_(pa.string(), pa.int64()),
-        }
-    )
-    return pa.Table.from_pylist(made, schema=schema)
+    schema = {
+        "t": pa.int64(), "k": pa.string(), "x": pa.int32(), "f": pa.float64(), "s": pa.string(), "g": pa.float64(),
+        "flag": pa.bool_(), "v": pa.list_(pa.int64()), "p": pa.list_(pa.int64(), 2),
+        "m": pa.map_(pa.string(), pa.int64()),
+    }  # fmt: skip
+    return pa.Table.from_pylist(made, pa.schema(schema))
 
 
 def windows(table: pa.Table, size: int, every: int) -> list[tuple[str, int, list[Row]]]:
@@ -79,11 +69,8 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
     for seed in range(seeds):
         table = events(seed)
         for size, every in [(7, 3), (12, 1), (5, 8)]:
-            result = (
-                ff.events(table, time="t", by="k")
-                .window(ff.sliding(size, every=every, gaps="allow"))
-                .aggregate(out=make())
-            )
+            windows_of = ff.events(table, time="t", by="k").window(ff.sliding(size, every=every, gaps="allow"))
+            result = windows_of.aggregate(out=make())
             given = [(row["k"], row["window"]["start"], plain(row["out"])) for row in result.to_pylist()]
             wanted = [(key, start, plain(expected(rows))) for key, start, rows in windows(table, size, every)]
             assert given == wanted, (seed, size, every)
@@ -116,10 +103,7 @@ def batches(operation: Operation, table: pa.Table) -> None:
         return
     once = plain(stages.results(query, stages.accumulate(query, table, 0)).to_pylist())
     for count in (3, 17):
-        cuts = np.linspace(0, len(table), count + 1).astype(int)
-        made = [stages.accumulate(query, table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
-        random.Random(count).shuffle(made)
-        assert plain(stages.results(query, pa.concat_tables(made)).to_pylist()) == once
+        assert plain(stages.results(query, stages.in_batches(query, table, count)).to_pylist()) == once
 
 
 def known(rows: list[Row], *names: str) -> list[Any]:

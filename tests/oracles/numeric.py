@@ -17,7 +17,7 @@ import framefold as ff
 
 from ..support import stages
 from ..support.inner import place_of
-from ..support.plans import Operation, Plan
+from ..support.plans import Operation
 
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
@@ -100,7 +100,7 @@ def assert_right(
         query = windowed._query({"x": operation})[1]
         results = {"engine": windowed.aggregate(x=operation)}
         for count in BATCHES:
-            results[f"{count} batches"] = stages.results(query, in_batches(table, query, count))
+            results[f"{count} batches"] = stages.results(query, stages.in_batches(query, table, count))
         for deducts in {False, query.outputs["x"].deducts[0]}:
             with patch.object(*place_of("deducts"), (deducts, "a test says so")):
                 results["deduct" if deducts else "two-stacks"] = stages.results(
@@ -116,11 +116,3 @@ def assert_right(
                 assert agree(got, want, expected[which]), f"{said} of {expected[which]}"
     if laws:
         ff.check_laws(operation, table_of(columns, 0), examples=10)
-
-
-def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:
-    """Partials of a table in batches that are done in any order."""
-    rows = -(-table.num_rows // count)
-    partials = [stages.accumulate(query, table.slice(part * rows, rows), part) for part in range(count)]
-    random.Random(count).shuffle(partials)
-    return pa.concat_tables(partials)

@@ -157,17 +157,17 @@ def test_on_spark(spark: Any, rocksdb: None, tmp_path: Path) -> None:
         query = ff.events(events, time="t").options(**options).window(window)
         return query.aggregate(**{name: OPERATIONS[name] for name in names}).toArrow().select(names)
 
-    def same(one: pa.Table) -> bool:
-        wanted = local.select(one.column_names)
-        return bool(one.to_pylist() == wanted.to_pylist()) and one.schema.field(0).type == wanted.schema.field(0).type
+    def same(events: Any, *names: str, **options: Any) -> None:
+        one, wanted = found(events, list(names), **options), local.select(list(names))
+        assert one.to_pylist() == wanted.to_pylist()
+        assert one.schema.field(0).type == wanted.schema.field(0).type
 
-    by_sql = ["sum", "mean", "least", "greatest"]
-    assert same(found(frame.repartition(3), by_sql, accumulate="spark"))
-    assert same(found(frame.repartition(3), ["sum", "mean", "median"], accumulate="python"))
-    assert same(found(frame, list(OPERATIONS), combine="executors"))
+    same(frame.repartition(3), "sum", "mean", "least", "greatest", accumulate="spark")
+    same(frame.repartition(3), "sum", "mean", "median", accumulate="python")
+    same(frame, *OPERATIONS, combine="executors")
     path = str(tmp_path / "events")
     frame.coalesce(1).write.parquet(path)
-    assert same(found(ff.parquet(path, spark=spark), ["sum", "mean", "median", "mode"]))
+    same(ff.parquet(path, spark=spark), "sum", "mean", "median", "mode")
     stream = spark.readStream.schema(frame.schema).parquet(path).withWatermark("t", "0 seconds")
     outputs = {name: OPERATIONS[name] for name in ("sum", "mean", "median")}
     results = ff.events(stream, time="t").window(window).aggregate(**outputs)

@@ -80,12 +80,10 @@ def test_offset_and_timezone_say_otherwise() -> None:
     utc = table("UTC")
     assert counts(data, ff.tumbling("1 day", timezone="UTC")) == counts(utc, ff.tumbling("1 day"))
     assert counts(utc, ff.tumbling("1 day", timezone="America/New_York")) == counts(data, ff.tumbling("1 day"))
-    for zone, windows in (("America/New_York", data), (None, table(None)), ("UTC", utc)):
-        for offset, weekday in (("-1 day", 6), ("3 days", 3), ("0 days", 0)):
-            starts = counts(windows, ff.tumbling("1 week", offset=offset))
-            local = [from_utc(start, zone) for start in starts]
-            assert {each.weekday() for each in local} == {weekday}
-            assert {each.time() for each in local} == {dt.time()}
+    for zone, windows in (("America/New_York", data), (None, table(None))):
+        for offset, weekday in (("-1 day", 6), ("0 days", 0)):
+            local = [from_utc(start, zone) for start in counts(windows, ff.tumbling("1 week", offset=offset))]
+            assert {(each.weekday(), each.time()) for each in local} == {(weekday, dt.time())}
     nine = [from_utc(start, "America/New_York") for start in counts(data, ff.tumbling("1 day", offset="9 hours"))]
     assert {each.hour for each in nine} == {9}
     moment = dt.datetime(2018, 3, 5, 14, tzinfo=dt.UTC)  # a Monday, nine o'clock in New York

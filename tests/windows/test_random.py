@@ -169,6 +169,7 @@ def outputs(lifetimes: bool) -> dict[str, Any]:
         "s": ff.Sum("v"),
         "low": ff.Min("v"),
         "first": ff.First("v"),
+        "last": ff.Last("v"),
         "list": ff.CollectList("v"),
         "middle": ff.Median("v"),
         "different": ff.CountDistinct("v"),
@@ -187,7 +188,8 @@ def right_row(rows: Sequence[Row], window: Window) -> dict[str, Any]:
     return {
         "key": window.key, "start": window.start, "end": window.end, "at": window.at, "rows": list(window.rows),
         "n": len(window.rows), "s": sum(values) if values else None, "low": min(values, default=None),
-        "first": values[0] if values else None, "list": values, **right_of_values(rows, window, values),
+        "first": values[0] if values else None,
+        "last": values[-1] if values else None, "list": values, **right_of_values(rows, window, values),
     }  # fmt: skip
 
 
@@ -274,7 +276,7 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
 def test_windows(name: str) -> None:
     thorough = 100 if name.startswith("policy") else 250
 
-    @settings(examples(thorough, quick=12), suppress_health_check=[HealthCheck.too_slow])
+    @settings(examples(thorough, quick=8), suppress_health_check=[HealthCheck.too_slow])
     @given(CONSTRUCTORS[name])
     def check(problem: Problem) -> None:
         assert_right(problem)

@@ -58,28 +58,24 @@ def test_flat_columns_of_several_kinds_of_windows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "outputs", "sentence"),
+    ("choices", "key", "output", "sentence"),
     [
-        ({"window": "columns"}, {"n": ff.Count()}, "window is 'columns', expected one of 'struct', 'flat'"),
+        ({"window": "columns"}, "k", "n", "window is 'columns', expected one of 'struct', 'flat'"),
+        ({"window": "flat"}, "k", "window_end", "the output 'window_end' would hide the column 'window_end' of every"),
+        ({}, "k", "window", "the output 'window' would hide the column 'window' of every result"),
         (
             {"window": "flat"},
-            {"window_end": ff.Count()},
-            "the output 'window_end' would hide the column 'window_end' of every result; expected another name",
+            "window_start",
+            "n",
+            "by= names 'window_start', the name of a column of every result; exp",
         ),
-        ({}, {"window": ff.Count()}, "the output 'window' would hide the column 'window' of every result"),
+        ({}, "window", "n", "by= names 'window', the name of a column of every result; expected"),
     ],
 )
-def test_names_and_words_that_are_refused(choices: Any, outputs: Any, sentence: str) -> None:
+def test_names_and_words_that_are_refused(choices: Any, key: str, output: str, sentence: str) -> None:
+    query = ff.events(events().rename_columns(["t", key, "x"]), time="t", by=key).options(**choices)
     with pytest.raises(ff.QueryError, match=re.escape(sentence)):
-        ff.events(events(), time="t").options(**choices).window(ff.tumbling("1 hour")).aggregate(**outputs)
-
-
-@pytest.mark.parametrize(("name", "choices"), [("window_start", {"window": "flat"}), ("window", {})])
-def test_keys_that_windows_would_hide_are_refused(name: str, choices: Any) -> None:
-    table = events().rename_columns(["t", name, "x"])
-    query = ff.events(table, time="t", by=name).options(**choices).window(ff.tumbling("1 hour"))
-    with pytest.raises(ff.QueryError, match=f"by= names {name!r}, the name of a column of every result; expected"):
-        query.aggregate(n=ff.Count())
+        query.window(ff.tumbling("1 hour")).aggregate(**{output: ff.Count()})
 
 
 def test_a_key_may_have_the_name_that_is_free() -> None:

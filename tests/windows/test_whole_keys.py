@@ -140,18 +140,3 @@ def test_deviations_that_are_not_finite(way: str) -> None:
     found = ff.events(table, time="t").window(ff.last_rows(2)).with_columns(v=ff.Variance("x"))["v"].to_pylist()
     wanted = [None, 0.5, math.nan, math.nan, 0.5, 2.0, math.nan, math.nan, 0.0, 0.0]
     assert list(map(str, found)) == list(map(str, wanted))
-
-
-@pytest.mark.parametrize("operation", [ff.First, ff.Last])
-def test_first_and_last_over_ranges_in_any_order(operation: Any) -> None:
-    rng = np.random.default_rng(8)
-    x = pa.array(rng.integers(0, 9, 200), mask=rng.random(200) < 0.5)
-    table = pa.table({"t": np.arange(200), "x": x})
-    start = rng.integers(-5, 200, 300)
-    anchors = pa.table({"from": start, "to": start + rng.integers(0, 30, 300)})
-    windows = ff.windows_from(anchors, start="from", end="to", empty="emit")
-    found = ff.events(table, time="t").window(windows).with_columns(r=operation("x"))["r"].to_pylist()
-    values, place = x.to_pylist(), 0 if operation is ff.First else -1
-    for at, (first, last) in enumerate(zip(*(anchors[name].to_pylist() for name in ("from", "to")), strict=True)):
-        own = [each for each in values[max(first, 0) : max(last, 0)] if each is not None]
-        assert found[at] == (own[place] if own else None)

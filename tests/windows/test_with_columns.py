@@ -1,9 +1,10 @@
-"""What ``.with_columns`` gives: the events as they came, each with the values of its window."""
+"""What ``.with_columns`` gives: the events as they came, each with the values of its window; and its explanation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 import framefold as ff
 
 from ..support.limits import limits
+from ..support.loops import needs_loops
 
 Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
 """The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
@@ -248,3 +250,64 @@ def test_what_is_refused_of_rows_names_and_columns() -> None:
     double = pa.Table.from_arrays([*table.columns, table["x"]], names=["t", "k", "x", "x"])
     with pytest.raises(ff.ColumnError, match="several columns called 'x'"):
         ff.events(double, time="t", by="k").window(NEAR).with_columns(n=ff.Count())
+
+
+TABLE = pa.table({"t": [4, 1, 2], "k": ["a", "b", "a"], "x": [3, 1, 2]})
+BEFORE = ff.around(time=(-2, 0))
+OF_LABELS = ff.windows_from(pa.table({"k": ["a"], "from": [0], "to": [3]}), start="from", end="to", by="k")
+
+
+def explained(data: Any, windows: Any = BEFORE) -> dict[str, str]:
+    return dict(ff.events(data, time="t", by="k").window(windows).explain_with_columns(s=ff.Sum("x")).rows)
+
+
+def test_it_is_explained() -> None:
+    found = explained(TABLE)
+    assert found["beside"] == "each event, in the order in which they are"
+    assert found["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    assert explained(TABLE, OF_LABELS)["beside"] == "each row of the other table, in the order in which they are"
+    events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5))
+    assert events.explain(s=ff.Sum("x")) == events.explain_with_columns(s=ff.Sum("x"))
+
+
+@needs_loops
+def test_events_in_the_order_of_time_are_not_sorted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What is folded row by row; of files that are not read yet the order is not known."""
+    ordered = TABLE.sort_by("t")
+    by_row = "in this process, row by row: events are in the order of time"
+    assert explained(ordered, ff.landmark())["accumulate, slide, finish"] == by_row
+    with caplog.at_level("INFO", "framefold"):
+        ff.events(ordered, time="t", by="k").window(ff.landmark()).with_columns(s=ff.Sum("x"))
+    assert by_row in caplog.text
+    assert explained(ordered, BEFORE)["accumulate, slide, finish"] == by_row
+    greatest = ff.events(ordered, time="t", by="k").window(BEFORE).explain_with_columns(top=ff.Max("x"))
+    for found in (explained(TABLE, ff.landmark()), dict(greatest.rows)):
+        assert "accumulate, slide, finish" not in found
+        assert found["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    with_nulls = ordered.set_column(0, "t", pa.array([1, None, 4]))
+    events = ff.events(with_nulls, time="t", by="k", ties="x", null_time="drop").window(ff.last_rows(1))
+    assert dict(events.explain_with_columns(s=ff.Sum("x")).rows)["accumulate, slide, finish"] == by_row
+    pq.write_table(ordered, tmp_path / "events.parquet")
+    files = ff.parquet(tmp_path / "events.parquet")
+    for data in (files, ff.events(ordered, time="t", by="k").where("x > 0").engine.source):
+        assert "row by row if events are in" in explained(data, ff.landmark())["accumulate, slide, finish"]
+
+
+def test_what_with_columns_refuses_it_refuses() -> None:
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for .* which are not one for each event"):
+        explained(TABLE, ff.tumbling(5))
+    with pytest.raises(ff.QueryError, match=r"explain_with_columns\(\) is given Count\(\) without a name"):
+        ff.events(TABLE, time="t").window(BEFORE).explain_with_columns(ff.Count())  # type: ignore[arg-type]
+
+
+def test_it_is_explained_on_spark(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "events.parquet")
+    for data in (spark.createDataFrame(TABLE), ff.parquet(str(tmp_path / "events.parquet"), spark=spark)):
+        found = explained(data)
+        assert found["sort"] == "on executors, by key and time: all events of a key come into one task"
+        assert found["accumulate, slide, finish"] == "in mapInArrow, some keys at a time, lazily"
+        assert "merge, slide, finish" in explained(data, OF_LABELS)
+    stream = spark.readStream.format("rate").load()
+    events = ff.events(stream, time="timestamp").window(ff.around(time=("-1 s", "0 s")))
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for a stream"):
+        events.explain_with_columns(n=ff.Count())
