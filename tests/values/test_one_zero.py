@@ -101,18 +101,13 @@ def test_a_batch_or_many_and_any_windows(way: str) -> None:
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     """Spark SQL, tasks in mapInArrow, tasks that read files, executors, all as the local engine."""
     of = np.random.default_rng(2)
-    rows = 400
-    columns = {
-        "t": pa.array(of.integers(0, 40, rows) * 1_000_000, pa.timestamp("us", "UTC")),
-        "x": pa.array(of.choice([0.0, -0.0, 1.0, math.nan, NEGATIVE_NAN], rows, p=[0.45, 0.45, 0.04, 0.03, 0.03])),
-        "place": np.arange(rows),
-        "k": of.choice([0.0, -0.0], rows),
-    }
-    table = pa.table(columns | {"g": pa.array(columns["x"]).cast(pa.float32())})
-    picks = {name: PICKS[name] for name in ("min", "max", "range", "mode", "top", "set", "distinct", "median", "by")}
-    picks |= {"low": ff.Min("g"), "high": ff.Max("g")}
+    x = pa.array(of.choice([0.0, -0.0, 1.0, math.nan, NEGATIVE_NAN], 400, p=[0.45, 0.45, 0.04, 0.03, 0.03]))
+    times = pa.array(of.integers(0, 40, 400) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"t": times, "x": x, "k": of.choice([0.0, -0.0], 400), "g": x.cast(pa.float32())})
+    names = ("min", "max", "range", "mode", "top", "set", "distinct", "median", "by")
+    picks = {name: PICKS[name] for name in names} | {"low": ff.Min("g"), "high": ff.Max("g")}
 
-    def found(events: Any, **options: Any) -> Any:
+    def found(events: Any, picks: dict[str, Any] = picks, **options: Any) -> Any:
         query = ff.events(events, time="t", by="k").options(**options).window(ff.sliding("3 seconds", every="1 second"))
         result = query.aggregate(**picks)
         made: pa.Table = result if isinstance(result, pa.Table) else result.toArrow()
@@ -123,12 +118,9 @@ def test_on_spark(spark: Any, tmp_path: Path) -> None:
     assert {row["k"] for row in wanted} == {zeros}
     assert {row["min"] for row in wanted} <= {zeros, nans, bits(1.0)}
     frame = spark.createDataFrame(table).repartition(3)
-    some = {"min": PICKS["min"], "max": PICKS["max"]}
-    assert found(frame) == wanted
-    assert found(frame, combine="executors") == wanted
+    assert found(frame) == found(frame, combine="executors") == wanted
     for number in range(3):
         pq.write_table(table[150 * number : 150 * number + 150], tmp_path / f"{number}.parquet")
     assert found(ff.parquet(str(tmp_path), spark=spark)) == wanted
-    by_sql = ff.events(frame, time="t").options(accumulate="spark").window(ff.tumbling("3 seconds")).aggregate(**some)
-    alone = ff.events(table, time="t").window(ff.tumbling("3 seconds")).aggregate(**some)
-    assert bits(by_sql.toArrow().select(list(some)).to_pylist()) == bits(alone.select(list(some)).to_pylist())
+    by_sql = {name: PICKS[name] for name in ("min", "max")}
+    assert found(frame, by_sql, accumulate="spark") == found(table, by_sql)

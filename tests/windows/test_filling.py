@@ -8,8 +8,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -104,20 +102,6 @@ def test_sliding_and_cumulating_windows_by_definition(
             found(events, windows)
         return
     assert found(events, windows) == expected(events, all_of, closed, start, end, keys)
-
-
-def test_days_as_polars_fills_them() -> None:
-    rng = np.random.default_rng(2)
-    days = pa.array(rng.integers(20_000, 20_040, 30), pa.int32()).view(pa.date32())
-    events = pa.table({"day": days, "shop": rng.choice(["a", "b"], 30), "sold": rng.integers(0, 9, 30)})
-    first, after = dt.date(2024, 9, 20), dt.date(2024, 12, 1)
-    shops = pl.DataFrame({"shop": ["a", "b", "c"], "city": ["x", "y", "z"]})
-    windows = ff.tumbling("1 day", empty="emit", fill_from=first, fill_to=after, fill_keys=shops)
-    ours = ff.events(events, time="day", by="shop").window(windows).aggregate(sold=ff.Sum("sold", empty=0)).to_pylist()
-    grid = shops.select("shop").join(pl.select(day=pl.date_range(first, after, closed="left")), how="cross")
-    sums: Any = pl.from_arrow(events).group_by("shop", "day").agg(pl.sum("sold"))  # type: ignore[union-attr]
-    theirs = grid.join(sums, on=["shop", "day"], how="left").fill_null(0).sort("shop", "day")
-    assert [(row["shop"], row["window"]["start"], row["sold"]) for row in ours] == theirs.rows()
 
 
 def test_every_operation_gives_of_a_window_without_an_event_what_it_always_does() -> None:
