@@ -107,14 +107,14 @@ def test_what_comes_later_and_does_not_fit_is_named(
     tmp_path: Path, format: str, kind: str, limit: Callable[..., None]
 ) -> None:
     """After the block by which the types of columns are known: the column and the value, and never other numbers."""
-    limit(text_block_bytes=1 << 20)
+    limit(text_block_bytes=1 << 17)
     values = LATER[kind]
-    path = written(tmp_path, format, [*range(150_000), *values])
+    path = written(tmp_path, format, [*range(20_000), *values])
     events = ff.events(ff.files(path, format=format), time="t").window(ff.tumbling(10))  # type: ignore[call-overload]
     value = "" if kind == "text" and format == "json" else str(values[0]).strip('"')
     with pytest.raises(ff.EngineError, match=rf"the column 'x' \(int64\): .*{value}"):
         events.aggregate(s=ff.Sum("x"))
-    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 150_001
+    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 20_001
 
 
 def test_large_integers_in_one_file_and_others_in_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,8 +135,8 @@ def test_leading_zeros_are_read_as_everybody_reads_them(tmp_path: Path) -> None:
 
 
 def test_nulls_at_first_are_text_and_no_numbers(tmp_path: Path, limit: Callable[..., None]) -> None:
-    limit(text_block_bytes=1 << 20)
-    path = written(tmp_path, "csv", [*[None] * 200_000, LARGE[0]])
+    limit(text_block_bytes=1 << 17)
+    path = written(tmp_path, "csv", [*[None] * 30_000, LARGE[0]])
     events = ff.events(ff.files(path, format="csv"), time="t").window(ff.tumbling(1_000_000))
     assert events.aggregate(last=ff.Last("x"))["last"].to_pylist() == [str(LARGE[0])]
     with pytest.raises(ff.QueryError, match=r"'x' is string|'x'.*string"):

@@ -18,16 +18,11 @@ from ..support.toys import Longest
 
 ROWS = 60
 LENGTHS = np.random.default_rng(0).integers(0, 30, ROWS).tolist()
-EVENTS = pa.table(
-    {
-        "t": range(ROWS),
-        "k": [f"key {'é' * 20} {at % 7}" for at in range(ROWS)],
-        "s": [f"{at}" + "y" * length for at, length in enumerate(LENGTHS)],
-        "b": [b"z" * length for length in LENGTHS],
-        "p": [{"name": f"{at % 5}" + "w" * 25} for at in range(ROWS)],
-        "x": [at * 7 % 11 for at in range(ROWS)],
-    }
-)
+EVENTS = pa.table({
+    "t": range(ROWS), "k": [f"key {'é' * 20} {at % 7}" for at in range(ROWS)],
+    "s": [f"{at}" + "y" * length for at, length in enumerate(LENGTHS)], "b": [b"z" * length for length in LENGTHS],
+    "p": [{"name": f"{at % 5}" + "w" * 25} for at in range(ROWS)], "x": [at * 7 % 11 for at in range(ROWS)],
+})  # fmt: skip
 CHUNKS = pa.concat_tables([EVENTS.slice(start, stop - start) for start, stop in itertools.pairwise((0, 20, 23, ROWS))])
 
 WINDOWS: dict[str, tuple[list[str], list[Any]]] = {

@@ -63,12 +63,7 @@ def test_flat_columns_of_several_kinds_of_windows() -> None:
         ({"window": "columns"}, "k", "n", "window is 'columns', expected one of 'struct', 'flat'"),
         ({"window": "flat"}, "k", "window_end", "the output 'window_end' would hide the column 'window_end' of every"),
         ({}, "k", "window", "the output 'window' would hide the column 'window' of every result"),
-        (
-            {"window": "flat"},
-            "window_start",
-            "n",
-            "by= names 'window_start', the name of a column of every result; exp",
-        ),
+        ({"window": "flat"}, "window_start", "n", "by= names 'window_start', the name of a column of every result"),
         ({}, "window", "n", "by= names 'window', the name of a column of every result; expected"),
     ],
 )
