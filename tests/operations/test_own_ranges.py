@@ -101,15 +101,13 @@ def test_a_subclass_that_finishes_otherwise() -> None:
 
 
 def test_wrong_ones() -> None:
-    with pytest.raises(
-        ff.LawError, match=r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"
-    ):
+    sentence = r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"
+    with pytest.raises(ff.LawError, match=sentence):
         ff.check_laws(WRONG, EVENTS)
     ff.check_laws(Widest("x"), EVENTS, examples=20)
     ff.check_laws(DECLINES, EVENTS, examples=20)
-    with pytest.raises(
-        ff.OperationError, match=r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"
-    ):
+    sentence = r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"
+    with pytest.raises(ff.OperationError, match=sentence):
         results(answering(lambda a, ranges: [1]))
     with pytest.raises(ff.OperationError, match=r"^finish_ranges of 'x' \(Other\('x'\)\) failed: ValueError"):
         results(answering(zeroed))

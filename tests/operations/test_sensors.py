@@ -74,11 +74,11 @@ def by_definition(events: list[dict[str, Any]], start: int) -> dict[str, Any]:
 
 
 def expected(events: list[dict[str, Any]]) -> dict[tuple[str, int], dict[str, Any]]:
+    """By key and start, of windows of twelve minutes at every fourth."""
     found = {}
     for start in range(-8 * MINUTE, 60 * MINUTE, 4 * MINUTE):
         for key in "ab":
-            inside = [each for each in events if each["k"] == key and start <= each["t"] < start + 12 * MINUTE]
-            if inside:
+            if inside := [row for row in events if row["k"] == key and start <= row["t"] < start + 12 * MINUTE]:
                 found[key, start] = by_definition(inside, start)
     return found
 
@@ -89,14 +89,10 @@ def assert_expected(results: pa.Table, events: list[dict[str, Any]]) -> None:
     found = results.drop_columns(["window"]).append_column("start", starts).to_pylist()
     assert len(found) == len(right)
     for row in found:
-        expects = right[row.pop("k"), row["start"]]
-        for name, value in row.items():
-            other = expects[name]
-            if isinstance(value, float) and other is not None:
-                loose = 1e-6 if name in ("skew", "kurt") else 1e-12
-                assert math.isclose(value, other, rel_tol=loose, abs_tol=1e-9), (name, value, other)
-            else:
-                assert value == other, (name, value, other)
+        for name, value in right[row.pop("k"), row["start"]].items():
+            loose = 1e-6 if name in ("skew", "kurt") else 1e-12
+            wanted = pytest.approx(value, rel=loose, abs=1e-9) if isinstance(value, float) else value
+            assert row[name] == wanted, (name, row[name], value)
 
 
 def query(events: Any) -> Any:

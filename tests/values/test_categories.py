@@ -204,9 +204,8 @@ class Least(ff.Min):
 
 def test_what_cannot_go_by_the_order_says_so() -> None:
     query = ff.events(table(), time="t").window(ff.tumbling(10))
-    with pytest.raises(
-        ff.ColumnError, match=r"Least\('c'\) compares 'c', an ordered dictionary, .* expected a column of"
-    ):
+    sentence = r"Least\('c'\) compares 'c', an ordered dictionary, .* expected a column of"
+    with pytest.raises(ff.ColumnError, match=sentence):
         query.aggregate(x=Least("c"))
     nested = pa.table({"t": [1], "s": pa.StructArray.from_arrays([dictionary(["low"])], ["c"])})
     with pytest.raises(ff.ColumnError, match=r"Min\('s.c'\) compares 's.c', an ordered dictionary"):

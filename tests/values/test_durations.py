@@ -92,9 +92,8 @@ def one_window(values: list[Any], unit: str = "us", **outputs: Any) -> dict[str,
 
 def test_what_does_not_fit_and_what_does() -> None:
     most = 2**63 - 1
-    with pytest.raises(
-        ff.SumOverflowError, match=r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
-    ):
+    sentence = r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
+    with pytest.raises(ff.SumOverflowError, match=sentence):
         one_window([most, 1], s=ff.Sum("x"))
     both = one_window([2**62, 2**62, -(2**62)], m=ff.Average("x"), q=ff.Median("x"), s=ff.Sum("x"))
     assert both["s"] // dt.timedelta(microseconds=1) == 2**62
@@ -106,9 +105,8 @@ def test_sums_of_nothing() -> None:
     hour = dt.timedelta(hours=1)
     found = one_window([None], n=ff.Sum("x"), h=ff.Sum("x", empty=hour), z=ff.Sum("x", empty=0), m=ff.Average("x"))
     assert (found["n"], found["h"], found["z"], found["m"]) == (None, hour, dt.timedelta(0), None)
-    with pytest.raises(
-        ff.QueryError, match=r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
-    ):
+    sentence = r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
+    with pytest.raises(ff.QueryError, match=sentence):
         one_window([1], n=ff.Sum("x", empty=5))
     with pytest.raises(ff.QueryError, match=r"which duration\[s\] cannot hold"):
         one_window([1], unit="s", n=ff.Sum("x", empty=dt.timedelta(microseconds=1)))

@@ -176,7 +176,6 @@ def test_far_times_of_orc_are_refused_by_name(tmp_path: Path) -> None:
     orc.write_table(NAIVE, tmp_path / "events.orc")
     query = ff.events(ff.files(tmp_path / "events.orc", format="orc"), time="x").window(ff.tumbling(10))
     assert query.aggregate(n=ff.Count())["n"].to_pylist() == [5]
-    with pytest.raises(
-        ff.EngineError, match=r"the column 'end' \(timestamp\[ns\]\): .* out of range .* from 1677 to 2262"
-    ):
+    sentence = r"the column 'end' \(timestamp\[ns\]\): .* out of range .* from 1677 to 2262"
+    with pytest.raises(ff.EngineError, match=sentence):
         query.aggregate(last=ff.Last("end"))

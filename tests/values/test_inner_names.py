@@ -55,9 +55,8 @@ def test_fields_of_one_output_with_the_name_of_another() -> None:
 
 def test_a_time_of_several_inputs_with_the_name_of_a_column_of_one() -> None:
     first, second = pa.table({"a.x": [0, 1], "x": [5, 6]}), pa.table({"u": [0, 1], "y": [1, 1]})
-    with pytest.raises(
-        ff.QueryError, match=r"the column 'x' of the input 'a' is 'a\.x' beside the others, which is the ti"
-    ):
+    sentence = r"the column 'x' of the input 'a' is 'a\.x' beside the others, which is the ti"
+    with pytest.raises(ff.QueryError, match=sentence):
         ff.together(a=ff.events(first, time="a.x"), b=ff.events(second, time="u"))
     both = ff.together(c=ff.events(first, time="a.x"), b=ff.events(second, time="u")).window(ff.tumbling(2))
     assert both.aggregate(s=ff.Sum("c.x"))["s"].to_pylist() == [11]

@@ -63,9 +63,8 @@ def test_results_do_not_depend_on_the_room(window: str, limit: Callable[..., Non
 def test_a_value_for_which_there_is_no_room(limit: Callable[..., None]) -> None:
     limit(array_bytes=100)
     query = ff.events(EVENTS, time="t").window(ff.tumbling(60))
-    with pytest.raises(
-        ff.OperationError, match=r"CollectList\('s'\) for 'all' has .* in one window, .* room for 100; exp"
-    ):
+    sentence = r"CollectList\('s'\) for 'all' has .* in one window, .* room for 100; exp"
+    with pytest.raises(ff.OperationError, match=sentence):
         query.aggregate(all=ff.CollectList("s"))
     assert query.aggregate(n=ff.CountDistinct("s"))["n"].to_pylist() == [60]
     longer = EVENTS.set_column(2, "s", EVENTS["s"].cast(pa.large_string()))

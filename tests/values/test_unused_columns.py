@@ -144,9 +144,8 @@ def test_values_that_arrow_does_not_make_block_no_condition_and_no_expression(ki
     assert doubled["x"].to_pylist() == [2 * row["x"] for row in EXPECTED]
     with pytest.raises(ff.ColumnError, match=r"^Last\('bad'\) keeps values of .*, which Arrow does not make; expected"):
         events.window(ff.tumbling(5)).aggregate(x=ff.Last("bad"))
-    with pytest.raises(
-        ff.ColumnError, match=r"^a relation has all columns, and 'bad' is .*, of which Arrow makes no value"
-    ):
+    sentence = r"^a relation has all columns, and 'bad' is .*, of which Arrow makes no value"
+    with pytest.raises(ff.ColumnError, match=sentence):
         events.window(ff.tumbling(5)).relation()
 
 

@@ -149,9 +149,8 @@ def test_on_spark_whoever_slides(spark: Any) -> None:
 def test_a_stream_says_why_not(spark: Any, rocksdb: None) -> None:
     stream = spark.readStream.format("rate").load()
     of = ff.events(stream, time="timestamp").stream(watermark="1 minute")
-    with pytest.raises(
-        ff.QueryError, match=r"x is filled, and its values in windows that were given before are not kept"
-    ):
+    sentence = r"x is filled, and its values in windows that were given before are not kept"
+    with pytest.raises(ff.QueryError, match=sentence):
         of.window(ff.tumbling("1 minute", empty="emit")).stream(forget="1 hour").aggregate(
             x=ff.Last("value").filled("last")
         )

@@ -170,9 +170,8 @@ def test_arithmetic_of_other_windows_beside_events() -> None:
     ratio = ff.Sum("x").over(near) / ff.Sum("x").over(all_of_them)
     query = ff.events(events, time="t")
     assert query.window(ff.last_rows(1)).with_columns(r=ratio, x1=ff.Sum("x"))["r"].to_pylist() == [1.0, 1.0, 8 / 9]
-    with pytest.raises(
-        ff.QueryError, match=r"r=.* has .over\(...\) inside; expected it on the whole output, or .with_"
-    ):
+    sentence = r"r=.* has .over\(...\) inside; expected it on the whole output, or .with_"
+    with pytest.raises(ff.QueryError, match=sentence):
         query.window(ff.tumbling(2)).aggregate(r=ratio)
     with pytest.raises(ff.QueryError, match="is over 2 kinds of windows, which give an event as many values"):
         query.window(near).with_columns(r=ff.Sum("x").over(near, all_of_them) / ff.Count())

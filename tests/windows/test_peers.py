@@ -13,7 +13,6 @@ import framefold as ff
 from ..oracles.duck import asked
 
 EVENTS = 3_000
-CLOSED = ["both", "left", "right", "neither"]
 MEASURES = ["n", "s", "low", "high", "mean"]
 
 
@@ -157,23 +156,3 @@ def test_windows_of_keys(events: pa.Table, name: str) -> None:
     assert len(wanted) > 10
     until = None if name.startswith("sessions") else "until"
     assert_same(rows(ours(events, windows, by="key", until=until)), wanted)
-
-
-@pytest.mark.parametrize("closed", CLOSED)
-def test_windows_of_another_table(events: pa.Table, closed: str) -> None:
-    """A range join."""
-    random = np.random.default_rng(6)
-    start = random.integers(-2_100, 2_100, 400)
-    end = start + random.integers(1, 300, 400)
-    keys = random.choice(["a", "b", "nobody"], 400)
-    anchors = pa.table({"key": keys, "since": start, "till": end, "place": random.permutation(400)})
-    window = ff.windows_from(anchors, start="since", end="till", by="key", at="place", closed=closed)
-    low = "<=" if closed in ("both", "left") else "<"
-    high = "<=" if closed in ("both", "right") else "<"
-    sql = f"""
-        SELECT key, place, count(t), sum(v)::bigint, min(v), max(v), avg(v)
-        FROM (SELECT a.key, a.place, e.t, e.v FROM anchors a LEFT JOIN events e
-              ON a.key = e.key AND a.since {low} e.t AND e.t {high} a.till)
-        GROUP BY key, place ORDER BY key, place
-    """
-    assert_same(rows(ours(events, window, by="key")), asked(sql, events=events, anchors=anchors).fetchall())

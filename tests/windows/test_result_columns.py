@@ -163,9 +163,8 @@ def test_fields_of_fields_and_of_columns_with_dots() -> None:
 def test_an_unknown_field_is_named() -> None:
     fives = counted(events(), ff.tumbling("5 minutes"))
     query = ff.events(fives, time="window.ends").window(ff.tumbling("1 hour"))
-    with pytest.raises(
-        ff.ColumnError, match=r"^time= names the unknown column 'window.ends'; did you mean 'window.end'\?$"
-    ):
+    sentence = r"^time= names the unknown column 'window.ends'; did you mean 'window.end'\?$"
+    with pytest.raises(ff.ColumnError, match=sentence):
         query.aggregate(n=ff.Count())
     inside = ff.events(fives, time="n.end").window(ff.tumbling("1 hour"))
     with pytest.raises(ff.ColumnError, match=r"^time= names the unknown column 'n.end'"):

@@ -1,4 +1,4 @@
-"""Outputs beside events that several threads compute, some keys at a time, and that are put back in their order."""
+"""Deviations beside events, by running sums; and keys and functions beside which threads compute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -15,52 +14,6 @@ import framefold as ff
 
 from ..oracles.exact import about_mean
 from ..support.limits import limits
-
-
-def events(rows: int, order: str, keys: int = 7) -> pa.Table:
-    """Events of text and number keys, some null, in the order of time, of keys, or in none."""
-    rng = np.random.default_rng(rows)
-    names = np.array([None, *(f"key {number}" for number in range(keys))], object)
-    table = pa.table({
-        "t": rng.permutation(rows), "k": pa.array(names[rng.integers(0, keys + 1, rows)].tolist(), pa.string()),
-        "n": pa.array(rng.integers(-2, 2, rows), mask=rng.random(rows) < 0.1),
-        "x": pa.array(rng.integers(-99, 99, rows), mask=rng.random(rows) < 0.1), "y": rng.normal(size=rows),
-        "s": pa.array(np.array(["a", "bb", "ccc"])[rng.integers(0, 3, rows)], mask=rng.random(rows) < 0.1),
-        "at": pa.array(rng.integers(0, 9, rows), pa.timestamp("us")),
-    })  # fmt: skip
-    return table if order == "none" else table.sort_by([(name, "ascending") for name in order.split()])
-
-
-@pytest.mark.parametrize("order", ["t", "none", "k t", "k n t"])
-@pytest.mark.parametrize("keys", [["k"], ["k", "n"], []])
-def test_as_polars_has_them(order: str, keys: list[str], way: str) -> None:
-    table = events(240, order)
-    last = ff.around(rows=(-1, -1))
-    outputs = {
-        "total": ff.Sum("x").over(ff.around(time=(-40, 0))), "most": ff.Max("y").over(ff.last_rows(3)),
-        "lag": ff.Last("y").over(last), "text": ff.Last("s").over(last), "time": ff.Last("at").over(last),
-        "known": ff.Last("x").over(ff.landmark()), "first": ff.First("s").over(ff.landmark()),
-        "list": ff.CollectList("y").over(ff.last_rows(2)),
-    }  # fmt: skip
-    with limits(keys_rows=64, many_rows=50):
-        found = ff.events(table, time="t", by=keys).window().with_columns(**outputs)
-    assert found.select(table.column_names).equals(table)
-    frame = pl.DataFrame(table).with_row_index("row").sort("t").with_columns(all=0)
-    x, y, s, over = pl.col("x"), pl.col("y"), pl.col("s"), keys or ["all"]
-    seen = x.is_not_null().cast(pl.Int64).rolling_sum_by("t", "41i")
-    wanted = frame.with_columns(
-        total=pl.when(seen.over(over) > 0).then(x.fill_null(0).rolling_sum_by("t", "41i").over(over)),
-        most=y.rolling_max(3, min_samples=1).over(over),
-        lag=y.shift().over(over),
-        text=s.shift().over(over),
-        time=pl.col("at").shift().over(over),
-        known=x.forward_fill().over(over),
-        first=pl.when(s.is_not_null().cum_max().over(over)).then(s.drop_nulls().first().over(over)),
-        list=pl.concat_list(y.shift(), y).list.drop_nulls().over(over),
-    ).sort("row")
-    ours = pl.DataFrame(found)
-    for name in outputs:
-        assert ours[name].equals(wanted[name]), name
 
 
 @pytest.mark.parametrize("indices", [[0, 1, 2, 3, 0], [0, None, 2, None, 0]])
@@ -74,7 +27,8 @@ def test_dictionaries_with_one_value_twice_or_nulls(indices: list[int | None]) -
 
 
 def test_a_user_function_is_called_by_one_thread() -> None:
-    table = events(300, "none")
+    rng = np.random.default_rng(3)
+    table = pa.table({"t": rng.permutation(300), "k": rng.integers(0, 7, 300), "y": rng.normal(size=300)})
 
     def squared(results: Any) -> Any:
         return results * results

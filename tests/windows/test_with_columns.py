@@ -81,17 +81,26 @@ def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] 
     return found
 
 
+FEW: dict[str, dict[str, int]] = {
+    "all at once": {}, "chunks": {"chunk_windows": 7, "batch_rows": 7},
+    "keys by threads": {"keys_rows": 16, "many_rows": 9},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("by", ["k", None])
-@pytest.mark.parametrize("chunk", [None, 7])
-def test_each_event_has_its_windows(by: str | None, chunk: int | None) -> None:
-    """Of each kind alone, and of all kinds in one query."""
-    few = {} if chunk is None else {"chunk_windows": chunk, "batch_rows": chunk}
-    outputs = {"ids": ff.CollectList("id"), "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id")}
+@pytest.mark.parametrize("few", FEW)
+def test_each_event_has_its_windows(by: str | None, few: str, way: str) -> None:
+    """Of each kind alone, and of all kinds in one query; of events in the order of time, of keys, and in none."""
+    outputs = {
+        "ids": ff.CollectList("id"), "total": ff.Sum("x"), "most": ff.Max("x"), "n": ff.Count(),
+        "first": ff.First("id"), "time": ff.Last("t"), "text": ff.Last("k"),
+    }  # fmt: skip
     wide = {f"{name} {kind}": each.over(KINDS[kind][0]) for kind in KINDS for name, each in outputs.items()}
-    for seed in range(2):
-        table = events(seed, ascending=seed % 2 == 1)
-        x = table["x"].to_pylist()
-        with limits(**few):
+    for seed, order in enumerate((["id"], ["t"], ["k", "t"])):
+        table = events(seed).sort_by([(name, "ascending") for name in order])
+        table = table.set_column(2, "id", pa.array(range(len(table))))
+        x, t, k = (table[name].to_pylist() for name in "xtk")
+        with limits(**FEW[few]):
             all_kinds = ff.events(table, time="t", by=by).window().with_columns(**wide)
             alone = {kind: ff.events(table, time="t", by=by).window(spec) for kind, (spec, _) in KINDS.items()}
             found = {kind: windows.with_columns(**outputs) for kind, windows in alone.items()}
@@ -99,10 +108,14 @@ def test_each_event_has_its_windows(by: str | None, chunk: int | None) -> None:
             assert found[kind].select(table.column_names).equals(table)
             ids = expected(table, window, by)
             values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
+            texts = [[k[row] for row in each or [] if k[row] is not None] for each in ids]
             wanted = {
                 "ids": ids, "n": [None if each is None else len(each) for each in ids],
                 "first": [each[0] if each else None for each in ids],
+                "time": [t[each[-1]] if each else None for each in ids],
+                "text": [each[-1] if each else None for each in texts],
                 "total": [sum(each) if each else None for each in values],
+                "most": [max(each, default=None) for each in values],
             }  # fmt: skip
             for name, right in wanted.items():
                 assert found[kind][name].to_pylist() == all_kinds[f"{name} {kind}"].to_pylist() == right, (kind, name)
@@ -195,10 +208,8 @@ def test_labels_come_back_with_their_features() -> None:
         }
     )
     rows = list(zip(*(table[name].to_pylist() for name in ("k", "t", "id")), strict=True))
-    wanted = [
-        [id for _, id in sorted((t, id) for k, t, id in rows if k == who and first <= t < last)]
-        for who, first, last in zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True)
-    ]
+    ends = list(zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True))
+    wanted = [[id for t, id in sorted(r[1:] for r in rows if r[0] == who) if a <= t < b] for who, a, b in ends]
     for empty in ("emit", "skip"):
         windows = ff.windows_from(labels, start="from", end="to", by="who", empty=empty)
         found = ff.events(table, time="t", by="k").window(windows).with_columns(ids=ff.CollectList("id"), n=ff.Count())
@@ -207,8 +218,7 @@ def test_labels_come_back_with_their_features() -> None:
         assert found["n"].to_pylist() == [len(each) or (0 if empty == "emit" else None) for each in wanted]
     of_all = ff.windows_from(labels, start="from", end="to")
     counts = ff.events(table, time="t").window(of_all).with_columns(n=ff.Count())["n"].to_pylist()
-    bounds = zip(labels["from"].to_pylist(), labels["to"].to_pylist(), strict=True)
-    assert counts == [sum(first <= t < last for _, t, _ in rows) for first, last in bounds]
+    assert counts == [sum(a <= t < b for _, t, _ in rows) for _, a, b in ends]
 
 
 LABELS = pa.table({"a": [1], "b": [2]})
