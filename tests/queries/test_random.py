@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
 ]
 
-QUERIES = 100
+QUERIES = 80
 """How many queries a seed has."""
 SEEDS = range(100)
 FEW = 3

@@ -252,7 +252,7 @@ SENTENCE = r"compares 'c', an ordered dictionary, and pyarrow would compare its 
 
 
 @pytest.mark.parametrize("source", FEW)
-def test_conditions_that_ask_for_the_order_are_refused(source: str) -> None:
+def test_conditions_that_ask_for_the_order_are_refused_and_others_are_not(source: str) -> None:
     events = ff.events(SOURCES[source](), time="t")
     for condition in (C > "low", C >= "mid", ~(C < "top"), (C == "low") | (C >= "mid")):
         with pytest.raises(ff.ColumnError, match=rf"^the condition .* of where\(\) {SENTENCE}"):
@@ -260,11 +260,6 @@ def test_conditions_that_ask_for_the_order_are_refused(source: str) -> None:
     for output in (ff.Filtered(ff.Count(), C > "low"), ff.Sum((C < "mid").cast("int64"))):
         with pytest.raises(ff.ColumnError, match=f"^the input .* {SENTENCE}"):
             events.window(ALL).aggregate(n=output)
-
-
-@pytest.mark.parametrize("source", FEW)
-def test_other_conditions(source: str) -> None:
-    events = ff.events(SOURCES[source](), time="t")
     equal = (C == "c > low") | (C == "mid") | C.isin(["high"])
     for condition, count in ((equal, 4), (C.cast("string") > "low", 3), (pc.field("x") > 2, 5), (C.is_valid(), 7)):
         assert events.where(condition).window(ALL).aggregate(n=ff.Count())["n"].to_pylist() == [count]
@@ -282,10 +277,8 @@ def test_equal_categories_in_long_texts_are_equal() -> None:
     of = {name: ff.events(data, time="t", by="c") for name, data in inputs.items()}
     for first, second in ("ab", "ba", "ac", "ca"):
         both = ff.together(x=of[first], y=of[second]).window(ALL).aggregate(n=ff.Count())
-        assert both.select(["c", "n"]).to_pydict() == {
-            "c": [None, "low", "mid", "high", "top"],
-            "n": [2, 4, 4, 4, 2],
-        }
+        assert both["c"].to_pylist() == [None, "low", "mid", "high", "top"]
+        assert both["n"].to_pylist() == [2, 4, 4, 4, 2]
 
 
 @pytest.mark.spark
@@ -347,28 +340,21 @@ def test_files_with_an_order_and_without(tmp_path: Path, format: str, other: str
     assert unused["n"].to_pylist() == [4]
 
 
-@pytest.mark.parametrize("format", ["arrow", "parquet"])
-def test_files_of_two_orders(tmp_path: Path, format: str) -> None:
-    files = folder(tmp_path, format, FIRST, REVERSED)
-    for by in (None, "c"):
-        with pytest.raises(ff.ColumnError, match="'c' has its categories in several orders: 'high' is before 'mid' in"):
-            compared(files, by)
-
-
-def test_batches_and_chunks_of_two_orders() -> None:
-    one, other = (pa.record_batch({"t": [0, 1], "c": column}) for column in (FIRST, REVERSED))
-    for data in (pa.Table.from_batches([one, other]), pa.RecordBatchReader.from_batches(one.schema, [one, other])):
-        with pytest.raises(ff.ColumnError, match="categories in several orders"):
-            compared(data)
-
-
-def test_an_order_that_is_that_of_text_only_at_first(tmp_path: Path) -> None:
+def test_several_orders_in_files_batches_and_chunks(tmp_path: Path) -> None:
+    """Also of one that is that of text only at first."""
+    several = "'c' has its categories in several orders: 'high' is before 'mid' in"
     few = dictionary(["low"], ["low"])
-    one, other = (pa.record_batch({"t": range(len(column)), "c": column}) for column in (few, FIRST))
-    with pytest.raises(ff.ColumnError, match="categories in several orders"):
-        compared(pa.RecordBatchReader.from_batches(one.schema, [one, other]))
-    with pytest.raises(ff.ColumnError, match="categories in several orders"):
-        compared(folder(tmp_path, "parquet", few, FIRST))
+    for number, columns in enumerate(((FIRST, REVERSED), (few, FIRST))):
+        for format in ("arrow", "parquet") if number == 0 else ("parquet",):
+            (place := tmp_path / f"{number} {format}").mkdir()
+            files = folder(place, format, *columns)
+            for by in (None, "c") if number == 0 else (None,):
+                with pytest.raises(ff.ColumnError, match=several if number == 0 else "categories in several orders"):
+                    compared(files, by)
+        one, other = (pa.record_batch({"t": range(len(column)), "c": column}) for column in columns)
+        for data in (pa.Table.from_batches([one, other]), pa.RecordBatchReader.from_batches(one.schema, [one, other])):
+            with pytest.raises(ff.ColumnError, match="categories in several orders"):
+                compared(data)
 
 
 def test_parts_of_one_order_and_other_dictionaries_of_it(tmp_path: Path) -> None:

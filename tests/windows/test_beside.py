@@ -86,30 +86,27 @@ def sums_of(events: Any, **options: Any) -> list[dict[str, Any]]:
 
 
 @cache
-def defined() -> dict[tuple[int, int], tuple[Fraction, int, Fraction]]:
-    """By key and start in seconds: the sum of a window, how many values it has, and their squares about the mean."""
+def defined() -> dict[tuple[int, int], list[float]]:
+    """The values of windows, by key and start in seconds."""
     own = defaultdict[tuple[int, int], list[float]](list)
     for each in far_apart().to_pylist():
         second = int(each["t"].timestamp())
         for start in range(second - 4, second + 1):
             own[each["k"], start].append(each["x"])
-    found = {}
-    for window, xs in own.items():
-        (whole, unit), (away, one) = in_units(xs), about_mean(xs)
-        found[window] = sum(whole) * unit, len(xs), sum(each * each for each in away) * one**2
-    return found
+    return own
 
 
 def require(rows: list[dict[str, Any]]) -> None:
     assert len(rows) == len(defined()) > 900
     for row in rows:
-        total, count, squares = defined()[row["k"], int(row["window"]["start"].replace(tzinfo=dt.UTC).timestamp())]
-        exact, mean = float(total), float(total / count)
+        xs = defined()[row["k"], int(row["window"]["start"].replace(tzinfo=dt.UTC).timestamp())]
+        (whole, unit), (away, one) = in_units(xs), about_mean(xs)
+        total, mean = float(sum(whole) * unit), float(sum(whole) * unit / len(xs))
         # Frames may be put together of portions, as pairs of floats: the last bit of what is left of 1e16 may differ.
-        assert abs(row["x"] - exact) <= math.ulp(exact)
+        assert abs(row["x"] - total) <= math.ulp(total)
         assert abs(row["mean"] - mean) <= 2 * math.ulp(mean)
-        if count > 1 and row["k"] != 99:
-            assert close(row["variance"], squares / (count - 1), 2.0**-51)
+        if len(xs) > 1 and row["k"] != 99:
+            assert close(row["variance"], sum(each * each for each in away) * one**2 / (len(xs) - 1), 2.0**-51)
 
 
 def test_locally_in_any_order_and_in_many_batches(tmp_path: Path) -> None:
