@@ -240,6 +240,9 @@ SMALL: dict[str, tuple[dict[str, list[Any]], Any, dict[str, Any], Any, list[Any]
         {"t": [1, None, 2, 3], "k": ["a", "a", "b", "a"], "f": [1.0, 2.0, 4.0, 8.0]}, {"by": "k", "null_time": "drop"},
         SO_FAR, ff.Sum("f"), [1.0, None, 4.0, 9.0],
     ),
+    "rows without a time, in no order": (
+        {"t": [2, None, 1], "x": [1, 2, 4]}, {"null_time": "drop"}, ff.around(time=(-5, 0)), ff.Sum("x"), [5, None, 4]
+    ),
     "ties in their order": (
         {"t": [1, 1, 2, 2], "i": [1, 2, 2, 1], "f": [1.0, 2.0, 3.0, 4.0]}, {"ties": ["i"]}, BEFORE, ff.Last("f"),
         [None, 1.0, 4.0, 2.0],
