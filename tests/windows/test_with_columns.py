@@ -130,14 +130,10 @@ def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() 
 
 
 def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
-    table = pa.table(
-        {
-            "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")),
-            "window": pa.array(["u", "v", "u"]).dictionary_encode(),
-            "u": pa.array([b"x" * 16, b"y" * 16, None], pa.uuid()),
-            "v": pa.array([1, 2, 3], pa.decimal128(9, 2)),
-        }
-    )
+    table = pa.table({
+        "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")), "window": pa.array(["u", "v", "u"]).dictionary_encode(),
+        "u": pa.array([b"x" * 16, b"y" * 16, None], pa.uuid()), "v": pa.array([1, 2, 3], pa.decimal128(9, 2)),
+    })  # fmt: skip
     query = ff.events(table, time="at", by="window").window(ff.around(rows=(0, 0)))
     found = query.with_columns(sum=ff.Sum("v"), last=ff.Last("u"), start=ff.Count())
     assert found.select(table.column_names).equals(table)
@@ -189,15 +185,11 @@ def test_nothing_and_files_and_streams_of_batches(tmp_path: Any) -> None:
 def test_labels_come_back_with_their_features() -> None:
     rng = np.random.default_rng(5)
     table = events(1)
-    labels = pa.table(
-        {
-            "id": np.arange(40)[::-1],
-            "who": pa.array(np.array(["a", "b", "zz", None], object)[rng.integers(0, 4, 40)].tolist(), pa.string()),
-            "from": (start := rng.integers(-3, 20, 40)),
-            "to": start + rng.integers(0, 6, 40),
-            "note": [[number] for number in range(40)],
-        }
-    )
+    start, names = rng.integers(-3, 20, 40), np.array(["a", "b", "zz", None], object)[rng.integers(0, 4, 40)]
+    labels = pa.table({
+        "id": np.arange(40)[::-1], "who": pa.array(names.tolist(), pa.string()), "from": start,
+        "to": start + rng.integers(0, 6, 40), "note": [[number] for number in range(40)],
+    })  # fmt: skip
     rows = list(zip(*(table[name].to_pylist() for name in ("k", "t", "id")), strict=True))
     ends = list(zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True))
     wanted = [[id for t, id in sorted(r[1:] for r in rows if r[0] == who) if a <= t < b] for who, a, b in ends]
