@@ -176,36 +176,24 @@ def asked(*windows: Any) -> Any:
 KEYS = pa.table({"k": [dt.date(2026, 1, 1)]})
 OTHER_KEYS = pa.table({"key": ["a"]})
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (
-        lambda: ff.tumbling(3, fill_from=1),
-        "fill_from is given, but windows without an event are left out; expected empty='emit'",
-    ),
-    (
-        lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1),
-        "fill_to is given, but a window like the one before it is left out; expected emit='every'",
-    ),
-    (
-        lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=KEYS),
-        "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times of "
-        "its own",
-    ),
+    (lambda: ff.tumbling(3, fill_from=1),
+     "fill_from is given, but windows without an event are left out; expected empty='emit'"),
+    (lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1),
+     "fill_to is given, but a window like the one before it is left out; expected emit='every'"),
+    (lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=KEYS),
+     "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times of its "
+     "own"),
     (lambda: asked(filled(fill_to=0)), "fill_from is 0 and fill_to is 0; expected fill_from before fill_to"),
-    (
-        lambda: asked(filled(fill_from="2026-01-01")),
-        "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer",
-    ),
-    (
-        lambda: asked(filled(), ff.session(2)),
-        "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one pass; "
-        "expected one kind of windows over events of one time",
-    ),
+    (lambda: asked(filled(fill_from="2026-01-01")),
+     "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer"),
+    (lambda: asked(filled(), ff.session(2)),
+     "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one pass; "
+     "expected one kind of windows over events of one time"),
     (lambda: asked(filled(fill_keys=OTHER_KEYS)), "fill_keys lacks the key 'k'; there are 'key'"),
-    (
-        lambda: asked(filled(fill_keys=KEYS)),
-        "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type",
-    ),
+    (lambda: asked(filled(fill_keys=KEYS)),
+     "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type"),
     (lambda: asked(filled(fill_keys=["a"])), "fill_keys is a list; expected a table with the columns of by="),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "sentence"), REFUSED)

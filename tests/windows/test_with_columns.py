@@ -17,6 +17,8 @@ import framefold as ff
 
 from ..support.limits import limits
 from ..support.loops import needs_loops
+from .test_as_they_come import OUTPUTS, assert_alike, right
+from .test_as_they_come import events as of_all_types
 
 Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
 """The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
@@ -87,38 +89,29 @@ FEW: dict[str, dict[str, int]] = {
 }  # fmt: skip
 
 
+NAMES = ("sum of integers", "most", "count", "first", "last", "text", "list")
+
+
 @pytest.mark.parametrize("by", ["k", None])
 @pytest.mark.parametrize("few", FEW)
 def test_each_event_has_its_windows(by: str | None, few: str, way: str) -> None:
     """Of each kind alone, and of all kinds in one query; of events in the order of time, of keys, and in none."""
-    outputs = {
-        "ids": ff.CollectList("id"), "total": ff.Sum("x"), "most": ff.Max("x"), "n": ff.Count(),
-        "first": ff.First("id"), "time": ff.Last("t"), "text": ff.Last("k"),
-    }  # fmt: skip
+    outputs = {"ids": ff.CollectList("id"), **{name: OUTPUTS[name][0] for name in NAMES}}
     wide = {f"{name} {kind}": each.over(KINDS[kind][0]) for kind in KINDS for name, each in outputs.items()}
-    for seed, order in enumerate((["id"], ["t"], ["k", "t"])):
-        table = events(seed).sort_by([(name, "ascending") for name in order])
-        table = table.set_column(2, "id", pa.array(range(len(table))))
-        x, t, k = (table[name].to_pylist() for name in "xtk")
+    for seed, order in enumerate((["mixed"], ["t"], ["k", "t"])):
+        table = of_all_types(seed, 60).append_column("mixed", pa.array(np.random.default_rng(seed).random(60)))
+        table = table.sort_by([(name, "ascending") for name in order]).append_column("id", pa.array(range(60)))
         with limits(**FEW[few]):
             all_kinds = ff.events(table, time="t", by=by).window().with_columns(**wide)
             alone = {kind: ff.events(table, time="t", by=by).window(spec) for kind, (spec, _) in KINDS.items()}
             found = {kind: windows.with_columns(**outputs) for kind, windows in alone.items()}
         for kind, (_, window) in KINDS.items():
-            assert found[kind].select(table.column_names).equals(table)
+            assert found[kind].select(["mixed", *"tkns"]).equals(table.select(["mixed", *"tkns"]))
             ids = expected(table, window, by)
-            values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
-            texts = [[k[row] for row in each or [] if k[row] is not None] for each in ids]
-            wanted = {
-                "ids": ids, "n": [None if each is None else len(each) for each in ids],
-                "first": [each[0] if each else None for each in ids],
-                "time": [t[each[-1]] if each else None for each in ids],
-                "text": [each[-1] if each else None for each in texts],
-                "total": [sum(each) if each else None for each in values],
-                "most": [max(each, default=None) for each in values],
-            }  # fmt: skip
-            for name, right in wanted.items():
-                assert found[kind][name].to_pylist() == all_kinds[f"{name} {kind}"].to_pylist() == right, (kind, name)
+            for name in outputs:
+                wanted = ids if name == "ids" else right(table, ids, name)
+                for result in (found[kind][name], all_kinds[f"{name} {kind}"]):
+                    assert_alike(result.to_pylist(), wanted, kind, name)
 
 
 def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() -> None:
