@@ -13,14 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import framefold as ff
 
 from ..oracles import windows as oracle
 from ..oracles.windows import Row, Window
 from ..strategies import windows as strategies
-from ..strategies.windows import Anchors, Instant, Problem, Span, Spec
+from ..strategies.windows import CONSTRUCTORS, Anchors, Instant, Problem, Span, Spec
 from ..support.examples import examples
 from ..support.limits import limits
 
@@ -240,25 +239,6 @@ def assert_right(problem: Problem) -> None:
     said += [f"missing: {row}" for row in want if row not in got]
     said = said or [f"out of order: {got}", f"should be: {want}"]
     raise AssertionError(f"{window_of(problem)}\n" + "\n".join(said[:8]))
-
-
-KINDS = ("count", "time", "delta")
-CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
-    "sliding": strategies.sliding(),
-    "tumbling": strategies.tumbling(),
-    "calendar": strategies.calendar(),
-    "cumulating": strategies.cumulating(),
-    "landmark a step": strategies.landmark_steps(),
-    "landmark an event": strategies.landmark_events(),
-    "session": strategies.session(),
-    **{f"last_rows {ties}": strategies.last_rows(ties) for ties in ("arrival", "distinct_time", "strict")},
-    "around rows": strategies.around_rows(),
-    "around time": strategies.around_time(),
-    **{f"policy {evict} {trigger}": strategies.policy(evict, trigger) for evict in KINDS for trigger in KINDS},
-    "windows_from": strategies.windows_from(),
-    "intervals": strategies.intervals(),
-    "snapshot": strategies.snapshot(),
-}
 
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)
