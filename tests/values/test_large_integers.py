@@ -109,12 +109,12 @@ def test_what_comes_later_and_does_not_fit_is_named(
     """After the block by which the types of columns are known: the column and the value, and never other numbers."""
     limit(text_block_bytes=1 << 17)
     values = LATER[kind]
-    path = written(tmp_path, format, [*range(20_000), *values])
+    path = written(tmp_path, format, [*range(50_000), *values])
     events = ff.events(ff.files(path, format=format), time="t").window(ff.tumbling(10))  # type: ignore[call-overload]
     value = "" if kind == "text" and format == "json" else str(values[0]).strip('"')
     with pytest.raises(ff.EngineError, match=rf"the column 'x' \(int64\): .*{value}"):
         events.aggregate(s=ff.Sum("x"))
-    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 20_001
+    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 50_001
 
 
 def test_large_integers_in_one_file_and_others_in_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
