@@ -68,9 +68,10 @@ def test_flat_columns_of_several_kinds_of_windows() -> None:
     ],
 )
 def test_names_and_words_that_are_refused(choices: Any, key: str, output: str, sentence: str) -> None:
-    query = ff.events(events().rename_columns(["t", key, "x"]), time="t", by=key).options(**choices)
+    table = events().rename_columns(["t", key, "x"])
     with pytest.raises(ff.QueryError, match=re.escape(sentence)):
-        query.window(ff.tumbling("1 hour")).aggregate(**{output: ff.Count()})
+        query = ff.events(table, time="t", by=key).options(**choices).window(ff.tumbling("1 hour"))
+        query.aggregate(**{output: ff.Count()})
 
 
 def test_a_key_may_have_the_name_that_is_free() -> None:
