@@ -68,10 +68,9 @@ def test_flat_columns_of_several_kinds_of_windows() -> None:
     ],
 )
 def test_names_and_words_that_are_refused(choices: Any, key: str, output: str, sentence: str) -> None:
-    table = events().rename_columns(["t", key, "x"])
+    query = ff.events(events().rename_columns(["t", key, "x"]), time="t", by=key).window(ff.tumbling("1 hour"))
     with pytest.raises(ff.QueryError, match=re.escape(sentence)):
-        query = ff.events(table, time="t", by=key).options(**choices).window(ff.tumbling("1 hour"))
-        query.aggregate(**{output: ff.Count()})
+        query.options(**choices).aggregate(**{output: ff.Count()})
 
 
 def test_a_key_may_have_the_name_that_is_free() -> None:
