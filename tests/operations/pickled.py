@@ -54,7 +54,7 @@ class OwnField(OwnList):
 
 
 class Ages:
-    """An aggregator, such as Spark's."""
+    """An aggregator, such as Spark's: it counts."""
 
     def zero(self) -> Any:
         return 0
@@ -70,31 +70,22 @@ class Ages:
 
 
 PICKLED: dict[str, ff.Operation] = {
-    "a PythonOperation": Ledger("x"),
-    "from_aggregator": ff.from_aggregator(Ages(), "x"),
+    "a PythonOperation": Ledger("x"), "from_aggregator": ff.from_aggregator(Ages(), "x"),
     "GroupedBy": ff.GroupedBy(Ledger("x"), "g"),
     "GroupedBy in AllOf": ff.AllOf(n=ff.Count(), a=ff.GroupedBy(Ledger("x"), "g")),
     "GroupedBy in GroupedBy": ff.GroupedBy(ff.GroupedBy(Ledger("x"), "g"), "x"),
     "AllOf in GroupedBy": ff.GroupedBy(ff.AllOf(n=ff.Count(), a=Ledger("x")), "g"),
-    "lists": ff.ElementWise(Ledger("l")),
-    "maps": ff.ElementWise(Ledger("m")),
+    "lists": ff.ElementWise(Ledger("l")), "maps": ff.ElementWise(Ledger("m")),
     "Filtered": ff.Filtered(ff.GroupedBy(Ledger("x"), "g"), lambda x, g: x > 0, "x", "g"),
     "Mapped": ff.Mapped(ff.GroupedBy(Ledger("x"), "g"), lambda x, g: (x, g), type=[pa.float64(), pa.string()]),
-    "then": ff.GroupedBy(Ledger("x"), "g").then(lambda column: column),
-    "arithmetic": ff.Count() + OwnField("x"),
-    "a list of its own": OwnList("x"),
-    "a field of its own": OwnField("x"),
+    "then": ff.GroupedBy(Ledger("x"), "g").then(lambda column: column), "arithmetic": ff.Count() + OwnField("x"),
+    "a list of its own": OwnList("x"), "a field of its own": OwnField("x"),
     "a list of its own in a group": ff.GroupedBy(OwnList("x"), "g"),
-}
+}  # fmt: skip
 
 NEVER: dict[str, ff.Operation] = {
-    "min": ff.Min("g"),
-    "last": ff.Last("g"),
-    "arg": ff.ArgMax("g", "x"),
-    "first_list": ff.First("l"),
-    "text": ff.Reducing("g", "", lambda a, b: a + b),
-    "grouped": ff.GroupedBy(ff.Max("g"), "g"),
-    "collected": ff.CollectList("g"),
-    "several": ff.AllOf(a=ff.First("l"), b=ff.TopN("g", 2)),
+    "min": ff.Min("g"), "last": ff.Last("g"), "arg": ff.ArgMax("g", "x"), "first_list": ff.First("l"),
+    "text": ff.Reducing("g", "", lambda a, b: a + b), "grouped": ff.GroupedBy(ff.Max("g"), "g"),
+    "collected": ff.CollectList("g"), "several": ff.AllOf(a=ff.First("l"), b=ff.TopN("g", 2)),
     "each": ff.ElementWise(ff.Sum("l")),
-}
+}  # fmt: skip

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import math
+import operator
 import random
 import re
 import sys
@@ -27,6 +29,7 @@ from ..support.stream_source import table as streamed
 Row = dict[str, Any]
 Node = tuple[str, Callable[[Row], Any]]
 """The text of an expression, and what it is of a row."""
+Part = tuple[str, Callable[..., Any]]
 
 UTC = datetime.UTC
 BEGIN = datetime.datetime(2026, 3, 29, tzinfo=UTC)
@@ -54,16 +57,6 @@ def table(rows: int, seed: int) -> pa.Table:
 
 def whole(value: int | None) -> int | None:
     return value if value is not None and -(2**63) <= value < 2**63 else None
-
-
-def lifted(function: Callable[..., Any], *nodes: Node) -> Callable[[Row], Any]:
-    """A function of values, which gives null of a null."""
-
-    def value(row: Row) -> Any:
-        values = [node[1](row) for node in nodes]
-        return None if any(each is None for each in values) else function(*values)
-
-    return value
 
 
 def sort_key(value: Any) -> Any:
@@ -96,152 +89,6 @@ def divided(one: float, other: float) -> float | None:
         return math.copysign(math.inf, one) * math.copysign(1, other)
 
 
-class Random:
-    """Random expressions of each kind."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-
-    def column(self, *names: str) -> Node:
-        name = self.random.choice(names)
-        return name, lambda row: row[name]
-
-    def of(self, kind: str, depth: int) -> Node:
-        return getattr(self, kind)(depth) if depth else getattr(self, f"{kind}_leaf")()
-
-    def whole_leaf(self) -> Node:
-        if self.random.random() < 0.6:
-            name = self.random.choice(["x", "i", "a b.c"])
-            return f"`{name}`" if " " in name else name, lambda row: row[name]
-        number = self.random.choice([0, 1, 2, -3, 10, 2**62])
-        return str(number), lambda row: number
-
-    def double_leaf(self) -> Node:
-        if self.random.random() < 0.7:
-            return self.column("y")
-        number = self.random.choice([0.5, 2.0, -1.25, 1e3])
-        return repr(number), lambda row: number
-
-    def text_leaf(self) -> Node:
-        if self.random.random() < 0.7:
-            return self.column("s")
-        text = self.random.choice(["", "a'b", "12", "x\\y", "50%"])
-        return "'" + text.replace("'", "''") + "'", lambda row: text
-
-    def truth_leaf(self) -> Node:
-        return self.random.choice(
-            [self.column("b"), ("true", lambda row: True), ("null", lambda row: None), self.column("b")]
-        )
-
-    def instant_leaf(self) -> Node:
-        return self.column("ts")
-
-    def whole(self, depth: int) -> Node:
-        a, b = self.of("whole", depth - 1), self.of("whole", depth - 1)
-        y, s, c = self.of("double", depth - 1), self.of("text", depth - 1), self.of("truth", depth - 1)
-        return self.random.choice([
-            (f"({a[0]} + {b[0]})", lifted(lambda p, q: whole(p + q), a, b)),
-            (f"({a[0]} - {b[0]})", lifted(lambda p, q: whole(p - q), a, b)),
-            (f"({a[0]} * {b[0]})", lifted(lambda p, q: whole(p * q), a, b)),
-            (f"({a[0]} % {b[0]})", lifted(remainder, a, b)),
-            (f"(- {a[0]})", lifted(lambda p: whole(-p), a)),
-            (f"abs({a[0]})", lifted(lambda p: whole(abs(p)), a)),
-            (f"coalesce({a[0]}, {b[0]})", lambda row: b[1](row) if a[1](row) is None else a[1](row)),
-            (f"nullif({a[0]}, {b[0]})", lambda row: None if a[1](row) == b[1](row) else a[1](row)),
-            (f"case when {c[0]} then {a[0]} else {b[0]} end", lambda row: a[1](row) if c[1](row) else b[1](row)),
-            (f"if({c[0]}, {a[0]}, null)", lambda row: a[1](row) if c[1](row) else None),
-            (f"case {a[0]} when {b[0]} then 1 when 2 then 5 end", lifted_case(a, b)),
-            (f"length({s[0]})", lifted(len, s)),
-            (f"cast({y[0]} as bigint)", lifted(lambda p: int(p) if abs(p) < 2.0**63 else None, y)),
-            (f"cast({a[0]} as int)", lifted(lambda p: p if -(2**31) <= p < 2**31 else None, a)),
-            (f"cast({c[0]} as bigint)", lifted(int, c)),
-            (f"cast({s[0]} as bigint)", lifted(whole_of_text, s)),
-        ])  # fmt: skip
-
-    def double(self, depth: int) -> Node:
-        a, b, n, n2 = (self.of(kind, depth - 1) for kind in ("double", "double", "whole", "whole"))
-        return self.random.choice([
-            (f"({a[0]} + {b[0]})", lifted(lambda p, q: p + q, a, b)),
-            (f"({a[0]} * {n[0]})", lifted(lambda p, q: p * float(q), a, n)),
-            (f"({n[0]} / {n2[0]})", lifted(lambda p, q: divided(float(p), float(q)), n, n2)),
-            (f"({a[0]} / {b[0]})", lifted(divided, a, b)),
-            (f"({a[0]} % {b[0]})", lifted(fmod, a, b)),
-            (f"floor({a[0]})", lifted(lambda p: float(math.floor(p)) if math.isfinite(p) else p, a)),
-            (f"ceil({a[0]})", lifted(lambda p: float(math.ceil(p)) if math.isfinite(p) else p, a)),
-            (f"round({a[0]})", lifted(rounded, a)),
-            (f"sqrt({a[0]})", lifted(lambda p: math.sqrt(p) if p >= 0 else math.nan, a)),
-            (f"abs({a[0]})", lifted(abs, a)),
-            ("(m / 4)", lambda row: None if row["m"] is None else float(row["m"]) / 4),
-        ])  # fmt: skip
-
-    def text(self, depth: int) -> Node:
-        a, b, n = self.of("text", depth - 1), self.of("text", depth - 1), self.of("whole", depth - 1)
-        return self.random.choice([
-            (f"({a[0]} || {b[0]})", lifted(lambda p, q: p + q, a, b)),
-            (f"concat({a[0]}, {b[0]}, '-')", lifted(lambda p, q: f"{p}{q}-", a, b)),
-            (f"upper({a[0]})", lifted(str.upper, a)),
-            (f"lower({a[0]})", lifted(str.lower, a)),
-            (f"trim({a[0]})", lifted(lambda p: p.strip(" "), a)),
-            (f"ltrim({a[0]})", lifted(lambda p: p.lstrip(" "), a)),
-            (f"substring({a[0]}, 2, 3)", lifted(lambda p: p[1:4], a)),
-            (f"substring({a[0]}, 3)", lifted(lambda p: p[2:], a)),
-            (f"cast({n[0]} as string)", lifted(str, n)),
-            ("cast(d as string)", lambda row: None if row["d"] is None else str(row["d"])),
-        ])  # fmt: skip
-
-    def instant(self, depth: int) -> Node:
-        a = self.of("instant", depth - 1)
-        hours = self.random.choice([-25, 2, 24])
-        return self.random.choice([
-            (f"({a[0]} + interval '{hours}' hour)", lifted(lambda p: p + datetime.timedelta(hours=hours), a)),
-            (f"({a[0]} - interval 90 minutes)", lifted(lambda p: p - datetime.timedelta(minutes=90), a)),
-            ("cast(d as timestamp)", lambda row: None if row["d"] is None else at_midnight(row["d"])),
-            ("cast(s as timestamp)", lambda row: at_text(row["s"])),
-        ])  # fmt: skip
-
-    def truth(self, depth: int) -> Node:
-        c, e = self.of("truth", depth - 1), self.of("truth", depth - 1)
-        kind = self.random.choice(["whole", "double", "text", "instant"])
-        a, b, low = (self.of(kind, depth - 1) for _ in range(3))
-        sign = self.random.choice(["=", "<>", "<", "<=", ">", ">="])
-        compare = {
-            "=": lambda p, q: p == q, "<>": lambda p, q: p != q, "<": lambda p, q: p < q, "<=": lambda p, q: p <= q,
-            ">": lambda p, q: p > q, ">=": lambda p, q: p >= q,
-        }[sign]  # fmt: skip
-        keyed = lifted(lambda p, q: compare(sort_key(p), sort_key(q)), a, b)
-        hours = self.random.choice([0, 1, 5])
-        ts = self.column("ts")
-        literal = BEGIN + datetime.timedelta(hours=hours)
-        return self.random.choice([
-            (f"({a[0]} {sign} {b[0]})", keyed),
-            (f"({a[0]} {sign} {b[0]})", keyed),
-            (f"(ts {sign} timestamp '{literal:%Y-%m-%d %H:%M:%S}')", lifted(lambda p: compare(p, literal), ts)),
-            (f"(ts - cast(d as timestamp) > interval '{hours}' hour)", elapsed(hours)),
-            (f"(d {sign} '2026-03-30')", lifted(lambda p: compare(p, datetime.date(2026, 3, 30)), self.column("d"))),
-            (f"(m * 2 {sign} m + 1.505)", lifted(lambda p: compare(p * 2, p + Decimal("1.505")), self.column("m"))),
-            (f"({c[0]} and {e[0]})", lambda row: conjunction(c[1](row), e[1](row))),
-            (f"({c[0]} or {e[0]})", lambda row: negated(conjunction(negated(c[1](row)), negated(e[1](row))))),
-            (f"(not {c[0]})", lambda row: negated(c[1](row))),
-            (f"({c[0]} is not true)", lambda row: c[1](row) is not True),
-            (f"({a[0]} is null)", lambda row: a[1](row) is None),
-            (f"({a[0]} between {low[0]} and {b[0]})", between(a, low, b)),
-            ("(x in (1, 7, null))", lambda row: True if row["x"] in (1, 7) else None),
-            ("(s not in ('12', ''))", lifted(lambda p: p not in ("12", ""), self.column("s"))),
-            (f"({a[0]} <=> {b[0]})", lambda row: same(a[1](row), b[1](row))),
-            ("(s like '%''%')", lifted(lambda p: "'" in p, self.column("s"))),
-            ("(s like '50\\%_x%')", lifted(lambda p: p[:3] == "50%" and p[4:5] == "x", self.column("s"))),
-            ("(s not like '_b%')", lifted(lambda p: p[1:2] != "b", self.column("s"))),
-        ])  # fmt: skip
-
-
-def lifted_case(a: Node, b: Node) -> Callable[[Row], Any]:
-    def value(row: Row) -> Any:
-        of, first = a[1](row), b[1](row)
-        return None if of is None else 1 if of == first else 5 if of == 2 else None
-
-    return value
-
-
 def whole_of_text(text: str) -> int | None:
     text = text.strip(" ")
     return whole(int(text)) if text.lstrip("+-").isdigit() and "\n" not in text else None
@@ -251,17 +98,8 @@ def at_midnight(day: datetime.date) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time(), UTC)
 
 
-def at_text(text: str | None) -> datetime.datetime | None:
+def at_text(text: str) -> datetime.datetime | None:
     return datetime.datetime(2026, 3, 29, 1, 30, 0, 500_000, UTC) if text == "2026-03-29 01:30:00.5" else None
-
-
-def elapsed(hours: int) -> Callable[[Row], Any]:
-    def value(row: Row) -> Any:
-        if row["ts"] is None or row["d"] is None:
-            return None
-        return row["ts"] - at_midnight(row["d"]) > datetime.timedelta(hours=hours)
-
-    return value
 
 
 def conjunction(one: bool | None, other: bool | None) -> bool | None:
@@ -272,20 +110,142 @@ def negated(one: bool | None) -> bool | None:
     return None if one is None else not one
 
 
-def between(a: Node, low: Node, high: Node) -> Callable[[Row], Any]:
-    above = lifted(lambda p, q: sort_key(p) >= sort_key(q), a, low)
-    below = lifted(lambda p, q: sort_key(p) <= sort_key(q), a, high)
-    return lambda row: conjunction(above(row), below(row))
+def above(one: Any, other: Any) -> bool | None:
+    """Whether one is at least the other."""
+    return None if one is None or other is None else sort_key(one) >= sort_key(other)
 
 
 def same(one: Any, other: Any) -> bool:
     return (one is None) == (other is None) and (one is None or sort_key(one) == sort_key(other))
 
 
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+HOURS = {hours: datetime.timedelta(hours=hours) for hours in (-25, 0, 1, 2, 5, 24)}
+DAY = datetime.date(2026, 3, 30)
+
+
+def signs(text: str, function: Callable[..., Any]) -> list[Part]:
+    """An expression with each sign, by a function of a comparison and of values."""
+    return [(text.replace("SIGN", sign), functools.partial(function, compare)) for sign, compare in COMPARE.items()]
+
+
+def comparing(compare: Callable[[Any, Any], bool], one: Any, other: Any) -> bool:
+    return compare(sort_key(one), sort_key(other))
+
+
+PARTS: dict[str, list[Part | list[Part]]] = {
+    "whole": [
+        ("({whole} + {whole})", lambda p, q: whole(p + q)), ("({whole} - {whole})", lambda p, q: whole(p - q)),
+        ("({whole} * {whole})", lambda p, q: whole(p * q)), ("({whole} % {whole})", remainder),
+        ("(- {whole})", lambda p: whole(-p)), ("abs({whole})", lambda p: whole(abs(p))), ("length({text})", len),
+        ("cast({double} as bigint)", lambda p: int(p) if abs(p) < 2.0**63 else None),
+        ("cast({whole} as int)", lambda p: p if -(2**31) <= p < 2**31 else None),
+        ("cast({truth} as bigint)", int), ("cast({text} as bigint)", whole_of_text),
+    ],
+    "double": [
+        ("({double} + {double})", lambda p, q: p + q), ("({double} * {whole})", lambda p, q: p * float(q)),
+        ("({whole} / {whole})", lambda p, q: divided(float(p), float(q))), ("({double} / {double})", divided),
+        ("({double} % {double})", fmod), ("round({double})", rounded), ("abs({double})", abs),
+        ("floor({double})", lambda p: float(math.floor(p)) if math.isfinite(p) else p),
+        ("ceil({double})", lambda p: float(math.ceil(p)) if math.isfinite(p) else p),
+        ("sqrt({double})", lambda p: math.sqrt(p) if p >= 0 else math.nan), ("({m} / 4)", lambda m: float(m) / 4),
+    ],
+    "text": [
+        ("({text} || {text})", lambda p, q: p + q), ("concat({text}, {text}, '-')", lambda p, q: f"{p}{q}-"),
+        ("upper({text})", str.upper), ("lower({text})", str.lower), ("trim({text})", lambda p: p.strip(" ")),
+        ("ltrim({text})", lambda p: p.lstrip(" ")), ("substring({text}, 2, 3)", lambda p: p[1:4]),
+        ("substring({text}, 3)", lambda p: p[2:]), ("cast({whole} as string)", str), ("cast({d} as string)", str),
+    ],
+    "instant": [
+        [(f"({{instant}} + interval '{h}' hour)", functools.partial(operator.add, HOURS[h])) for h in (-25, 2, 24)],
+        ("({instant} - interval 90 minutes)", lambda p: p - datetime.timedelta(minutes=90)),
+        ("cast({d} as timestamp)", at_midnight), ("cast({s} as timestamp)", at_text),
+    ],
+    "truth": [
+        signs("({any} SIGN {any})", comparing), signs("({any} SIGN {any})", comparing),
+        *(
+            signs(f"({{ts}} SIGN timestamp '{BEGIN + HOURS[h]:%Y-%m-%d %H:%M:%S}')",
+                  lambda compare, p, h=h: compare(p, BEGIN + HOURS[h]))
+            for h in (1, 5)
+        ),
+        [
+            (f"({{ts}} - cast({{d}} as timestamp) > interval '{h}' hour)",
+             lambda p, d, h=h: p - at_midnight(d) > HOURS[h])
+            for h in (0, 1, 5)
+        ],
+        signs("({d} SIGN '2026-03-30')", lambda compare, d: compare(d, DAY)),
+        signs("({m} * 2 SIGN {m} + 1.505)", lambda compare, m, n: compare(m * 2, n + Decimal("1.505"))),
+        ("(not {truth})", negated), ("({s} not in ('12', ''))", lambda s: s not in ("12", "")),
+        ("({s} like '%''%')", lambda s: "'" in s),
+        ("({s} like '50\\%_x%')", lambda s: s[:3] == "50%" and s[4:5] == "x"),
+        ("({s} not like '_b%')", lambda s: s[1:2] != "b"),
+    ],
+}  # fmt: skip
+"""Expressions of parts and columns, or lists of which one is drawn; of a null each is null."""
+OF_NULLS: dict[str, list[Part | list[Part]]] = {
+    "whole": [
+        ("coalesce({whole}, {whole})", lambda p, q: q if p is None else p),
+        ("nullif({whole}, {whole})", lambda p, q: None if p == q else p),
+        ("case when {truth} then {whole} else {whole} end", lambda c, p, q: p if c else q),
+        ("if({truth}, {whole}, null)", lambda c, p: p if c else None),
+        (
+            "case {whole} when {whole} then 1 when 2 then 5 end",
+            lambda p, q: None if p is None else 1 if p == q else 5 if p == 2 else None,
+        ),
+    ],
+    "truth": [
+        ("({truth} and {truth})", conjunction), ("({any} is null)", lambda p: p is None), ("({any} <=> {any})", same),
+        ("({truth} or {truth})", lambda p, q: negated(conjunction(negated(p), negated(q)))),
+        ("({truth} is not true)", lambda p: p is not True), ("({x} in (1, 7, null))", lambda x: x in (1, 7) or None),
+        ("({any} between {any} and {any})", lambda p, low, high: conjunction(above(p, low), above(high, p))),
+    ],
+}  # fmt: skip
+"""Those that see nulls."""
+LEAVES: dict[str, list[str]] = {
+    "whole": ["{x}", "{i}", "{a b.c}", "{x}", "{i}", "0", "1", "2", "-3", "10", str(2**62)],
+    "double": [*["{y}"] * 9, "0.5", "2.0", "-1.25", "1000.0"],
+    "text": [*["{s}"] * 9, "''", "'a''b'", "'12'", "'x\\y'", "'50%'"],
+    "truth": ["{b}", "{b}", "true", "null"],
+    "instant": ["{ts}"],
+}
+LITERALS = {"true": True, "null": None, "'a''b'": "a'b"}
+
+
+def drawn(chance: random.Random, kind: str, depth: int) -> Node:
+    """A random expression of a kind."""
+    if not depth:
+        leaf = chance.choice(LEAVES[kind])
+        if leaf[0] != "{":
+            value = LITERALS[leaf] if leaf in LITERALS else leaf[1:-1] if kind == "text" else float(leaf)
+            return leaf, lambda row: int(leaf) if kind == "whole" else value
+        return column(leaf[1:-1])
+    seen = chance.choice([*PARTS[kind], *OF_NULLS.get(kind, [])])
+    text, function = chance.choice(seen) if isinstance(seen, list) else seen
+    any_kind = chance.choice(["whole", "double", "text", "instant"])
+    names = re.findall(r"{(.*?)}", text)
+    nodes = [
+        column(name) if name in TYPES else drawn(chance, any_kind if name == "any" else name, depth - 1)
+        for name in names
+    ]
+    texts = iter(nodes)
+
+    def value_of(row: Row) -> Any:
+        values = [value(row) for _, value in nodes]
+        return None if seen not in OF_NULLS.get(kind, []) and None in values else function(*values)
+
+    return re.sub(r"{.*?}", lambda _: next(texts)[0], text), value_of
+
+
+def column(name: str) -> Node:
+    return f"`{name}`" if " " in name else name, lambda row: row[name]
+
+
 def expressions(count: int, seed: int) -> dict[str, Node]:
-    made = Random(seed)
+    chance = random.Random(seed)
     kinds = ("whole", "double", "text", "truth", "truth", "instant")
-    return {f"e{at}": made.of(kinds[at % len(kinds)], 1 + at % 3) for at in range(count)}
+    return {f"e{at}": drawn(chance, kinds[at % len(kinds)], 1 + at % 3) for at in range(count)}
 
 
 def query(events: Any, of: dict[str, Node]) -> Any:

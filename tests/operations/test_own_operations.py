@@ -12,15 +12,15 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.by_definition import Event, Grid, check_sum, windows
-from ..oracles.operations import GeometricMean, Ledger, LongestRun, check_mean, check_run
+from ..oracles.by_definition import Event, Grid, check_longest_run, check_sum, windows
+from ..oracles.operations import GeometricMean, Ledger, LongestRun, check_mean
 from ..oracles.rows import assert_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GRIDS = [Grid(7, 2), Grid(40, 40), Grid(12, 5, offset=-3, closed="right"), Grid(3, 4)]
-CHECKS = {"mean": check_mean, "run": check_run, "ledger": check_sum}
+CHECKS = {"mean": check_mean, "run": check_longest_run, "ledger": check_sum}
 
 
 def events_of(seed: int) -> list[Event]:

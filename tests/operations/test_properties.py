@@ -68,72 +68,39 @@ def run_in_parts(problem: Problem, values: pa.DataType, cases: Cases) -> None:
     assert_windows(result, windows(problem.events, problem.grid), {name: check for name, (_, check) in cases.items()})
 
 
-@examples(700)
-@given(problems(strategies.floats))
-def test_floats(problem: Problem) -> None:
-    run_locally(problem, FLOAT, numeric())
+SMALL = st.integers(0, 2)
+PROBLEMS: dict[str, tuple[pa.DataType, st.SearchStrategy[Problem], Cases, int]] = {
+    "floats": (FLOAT, problems(strategies.floats), numeric(), 800),
+    "integers": (INT, problems(strategies.integers), numeric(), 600),
+    "own operations": (INT, problems(SMALL, most=40), users(), 300),
+    "float32": (pa.float32(), problems(st.floats(width=32, allow_infinity=True)), any_type(), 200),
+    **{
+        str(type): (type, problems(values, most=12), any_type(), 60)
+        for type, values in (
+            (pa.string(), st.sampled_from(["", "a", "aa", "b", "é"])), (pa.binary(), st.binary(max_size=2)),
+            (pa.bool_(), st.booleans()), (pa.date32(), st.dates()), (pa.int8(), st.integers(-128, 127)),
+            (pa.decimal128(38, 3), st.decimals(-(10**20), 10**20, places=3)),
+            (pa.uint64(), st.integers(0, 2**64 - 1)),
+        )
+    },
+}  # fmt: skip
+"""Types of values, problems, operations, and how many problems a thorough run has."""
 
 
-@examples(500)
-@given(problems(strategies.integers))
-def test_integers(problem: Problem) -> None:
-    run_locally(problem, INT, numeric())
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_by_definition(name: str) -> None:
+    """As a user asks; or in parts, sliding by deduct or by two-stacks: then all that need order are given it."""
+    values, strategy, cases, count = PROBLEMS[name]
 
-
-@examples(400)
-@given(problems(strategies.floats), st.sampled_from(["deduct", "two-stacks"]))
-def test_floats_in_parts(problem: Problem, way: str) -> None:
-    with sliding_by(way):
-        run_in_parts(problem, FLOAT, numeric())
-
-
-@examples(400)
-@given(problems(strategies.integers), st.sampled_from(["deduct", "two-stacks"]))
-def test_integers_in_parts(problem: Problem, way: str) -> None:
-    with sliding_by(way):
-        run_in_parts(problem, INT, numeric())
-
-
-@examples(250)
-@given(problems(st.integers(0, 2), most=40), st.sampled_from(["deduct", "two-stacks"]))
-def test_ordered_in_parts(problem: Problem, way: str) -> None:
-    """Operations that need order are given the events of a key and frame in order of time."""
-    in_order = replace(problem, events=sorted(problem.events, key=lambda event: event.time))
-    with sliding_by(way):
-        run_in_parts(in_order, INT, users())
-
-
-@examples(250)
-@given(problems(st.integers(0, 2), most=40))
-def test_own_operations(problem: Problem) -> None:
-    run_locally(problem, INT, users())
-
-
-@examples(200)
-@given(problems(st.floats(width=32, allow_infinity=True)))
-def test_narrow_floats(problem: Problem) -> None:
-    run_locally(problem, pa.float32(), any_type())
-
-
-OTHER_TYPES = {
-    "string": (pa.string(), st.sampled_from(["", "a", "aa", "b", "é"])),
-    "binary": (pa.binary(), st.binary(max_size=2)),
-    "boolean": (pa.bool_(), st.booleans()),
-    "date": (pa.date32(), st.dates()),
-    "decimal": (pa.decimal128(38, 3), st.decimals(-(10**20), 10**20, places=3)),
-    "int8": (pa.int8(), st.integers(-128, 127)),
-    "uint64": (pa.uint64(), st.integers(0, 2**64 - 1)),
-}
-
-
-@pytest.mark.parametrize("name", OTHER_TYPES)
-def test_other_types(name: str) -> None:
-    values, strategy = OTHER_TYPES[name]
-
-    @examples(100)
-    @given(problems(strategy, most=12))
-    def check(problem: Problem) -> None:
-        run_locally(problem, values, any_type())
+    @examples(count)
+    @given(strategy, st.sampled_from(["query", "deduct", "two-stacks"]))
+    def check(problem: Problem, way: str) -> None:
+        if way == "query":
+            run_locally(problem, values, cases)
+            return
+        in_order = sorted(problem.events, key=lambda event: event.time)
+        with sliding_by(way):
+            run_in_parts(replace(problem, events=in_order) if name == "own operations" else problem, values, cases)
 
     check()
 

@@ -35,23 +35,21 @@ class Distinct(ff.PythonOperation):
         return len(state)
 
 
-class ChangesLeft(Distinct):
-    def combine(self, a: Any, b: Any) -> Any:
-        a |= b
-        return a
+def changing(name: str, base: type = Distinct, **methods: Any) -> Any:
+    """A class with other methods."""
+    return type(name, (base,), methods)
 
 
-class ChangesRight(Distinct):
-    def combine(self, a: Any, b: Any) -> Any:
-        b |= a
-        return b
+def emptied(self: Any, state: Any) -> Any:
+    count = len(state)
+    state.clear()
+    return count
 
 
-class EmptiesAtTheEnd(Distinct):
-    def finish(self, state: Any) -> Any:
-        count = len(state)
-        state.clear()
-        return count
+ChangesLeft = changing("ChangesLeft", combine=lambda self, a, b: a.__ior__(b))
+ChangesRight = changing("ChangesRight", combine=lambda self, a, b: b.__ior__(a))
+EmptiesAtTheEnd = changing("EmptiesAtTheEnd", finish=emptied)
+SharedState = changing("SharedState", create=lambda self: SHARED)
 
 
 class OneBuffer(Distinct):
@@ -86,11 +84,6 @@ class ChangesInDeduct(Distinct):
 
     def finish(self, state: Any) -> Any:
         return state[0]
-
-
-class SharedState(Distinct):
-    def create(self) -> Any:
-        return SHARED
 
 
 class SharedInside(Distinct):
@@ -165,21 +158,12 @@ class ChangesItsColumn(Totals):
 
 
 IMPURE: dict[str, Any] = {
-    "left": ChangesLeft("x"),
-    "right": ChangesRight("x"),
-    "end": EmptiesAtTheEnd("x"),
-    "buffer": OneBuffer("x"),
-    "deduct": ChangesInDeduct("x"),
-    "shared": SharedState("x"),
-    "shared inside": SharedInside("x"),
-    "shared texts": SharedTexts("x", "g"),
-    "columns": Totals("x"),
-    "pairs": PairsInPlace("x"),
-    "objects": ObjectsInPlace("x"),
-    "input": ChangesItsColumn("x"),
-    "in all of": ff.AllOf(n=ff.Count(), d=ChangesRight("x")),
-    "in groups": ff.GroupedBy(SharedState("x"), "g"),
-}
+    "left": ChangesLeft("x"), "right": ChangesRight("x"), "end": EmptiesAtTheEnd("x"), "buffer": OneBuffer("x"),
+    "deduct": ChangesInDeduct("x"), "shared": SharedState("x"), "shared inside": SharedInside("x"),
+    "shared texts": SharedTexts("x", "g"), "columns": Totals("x"), "pairs": PairsInPlace("x"),
+    "objects": ObjectsInPlace("x"), "input": ChangesItsColumn("x"),
+    "in all of": ff.AllOf(n=ff.Count(), d=ChangesRight("x")), "in groups": ff.GroupedBy(SharedState("x"), "g"),
+}  # fmt: skip
 
 
 def refused(events: Any, operation: Any, words: str = "law of purity") -> str:
@@ -219,24 +203,10 @@ def test_check_laws_finds_what_is_shared() -> None:
 
 
 def test_what_changes_nothing_that_it_is_given_is_taken() -> None:
-    class Frozen(Distinct):
-        """One empty state for all, which nothing changes."""
-
-        def create(self) -> Any:
-            return frozenset()
-
-        def accumulate(self, state: Any, value: Any) -> Any:
-            return state | {value}
-
-    class Ignores(Distinct):
-        def create(self) -> Any:
-            return SHARED
-
-        def accumulate(self, state: Any, value: Any) -> Any:
-            return state or {value}
-
+    frozen = changing("Frozen", create=lambda self: frozenset(), accumulate=lambda self, state, value: state | {value})
+    ignores = changing("Ignores", create=lambda self: SHARED, accumulate=lambda self, state, value: state or {value})
     query = ff.events(EVENTS, time="t").window(ff.tumbling("4 microseconds"))
-    found = query.aggregate(a=Distinct("x"), b=Frozen("x"), c=Ignores("x")).select(["a", "b", "c"]).to_pylist()
+    found = query.aggregate(a=Distinct("x"), b=frozen("x"), c=ignores("x")).select(["a", "b", "c"]).to_pylist()
     assert found == [{"a": 4, "b": 4, "c": 1}] * 2
 
 

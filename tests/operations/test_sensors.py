@@ -24,29 +24,19 @@ if TYPE_CHECKING:
 
 MINUTE = 60_000_000  # of microseconds
 OUTPUTS = {
-    "delta": ff.Delta("n"),
-    "rate": ff.Rate("n"),
-    "on": ff.TimeInState("s", "on"),
-    "held": ff.TimeWeightedAverage("x", fill="last"),
-    "line": ff.TimeWeightedAverage("x", fill="linear"),
-    "bar": ff.OHLC("x"),
-    "skew": ff.Skewness("x", bias=False),
-    "kurt": ff.Kurtosis("x", bias=False),
-}
+    "delta": ff.Delta("n"), "rate": ff.Rate("n"), "on": ff.TimeInState("s", "on"),
+    "held": ff.TimeWeightedAverage("x", fill="last"), "line": ff.TimeWeightedAverage("x", fill="linear"),
+    "bar": ff.OHLC("x"), "skew": ff.Skewness("x", bias=False), "kurt": ff.Kurtosis("x", bias=False),
+}  # fmt: skip
+CHOICES = {
+    "k": ["a", "b"], "n": [None, *range(8)], "x": [None, 1e16, 0.25, -3.5, 7.0, 2.0], "s": ["on", "off", None],
+}  # fmt: skip
 
 
 def rows() -> list[dict[str, Any]]:
     chance = random.Random(3)
-    return [
-        {
-            "t": second * 1_000_000,
-            "k": chance.choice("ab"),
-            "n": chance.choice([None, *range(8)]),
-            "x": chance.choice([None, 1e16, 0.25, -3.5, 7.0, 2.0]),
-            "s": chance.choice(["on", "off", None]),
-        }
-        for second in sorted(chance.sample(range(3600), 240))
-    ]
+    seconds = sorted(chance.sample(range(3600), 240))
+    return [{"t": at * 1_000_000, **{name: chance.choice(of) for name, of in CHOICES.items()}} for at in seconds]
 
 
 def table(events: list[dict[str, Any]]) -> pa.Table:
@@ -76,24 +66,19 @@ def by_definition(events: list[dict[str, Any]], start: int) -> dict[str, Any]:
     varies = len(set(values)) > 1  # pandas has 0 where all are equal
     skew, kurt = (getattr(pd.Series(values, dtype=float), name)() if varies else None for name in ("skew", "kurt"))
     return {
-        "start": start,
-        "delta": delta,
-        "rate": float(delta / seconds) if seconds else None,
-        "on": dt.timedelta(microseconds=on),
-        "held": held,
-        "line": line,
+        "start": start, "delta": delta, "rate": float(delta / seconds) if seconds else None,
+        "on": dt.timedelta(microseconds=on), "held": held, "line": line,
         "bar": bar or dict.fromkeys(("open", "high", "low", "close")),
-        "skew": skew if varies and len(values) > 2 else None,
-        "kurt": kurt if varies and len(values) > 3 else None,
-    }
+        "skew": skew if varies and len(values) > 2 else None, "kurt": kurt if varies and len(values) > 3 else None,
+    }  # fmt: skip
 
 
 def expected(events: list[dict[str, Any]]) -> dict[tuple[str, int], dict[str, Any]]:
+    """By key and start, of windows of twelve minutes at every fourth."""
     found = {}
     for start in range(-8 * MINUTE, 60 * MINUTE, 4 * MINUTE):
         for key in "ab":
-            inside = [each for each in events if each["k"] == key and start <= each["t"] < start + 12 * MINUTE]
-            if inside:
+            if inside := [row for row in events if row["k"] == key and start <= row["t"] < start + 12 * MINUTE]:
                 found[key, start] = by_definition(inside, start)
     return found
 
@@ -104,14 +89,10 @@ def assert_expected(results: pa.Table, events: list[dict[str, Any]]) -> None:
     found = results.drop_columns(["window"]).append_column("start", starts).to_pylist()
     assert len(found) == len(right)
     for row in found:
-        expects = right[row.pop("k"), row["start"]]
-        for name, value in row.items():
-            other = expects[name]
-            if isinstance(value, float) and other is not None:
-                loose = 1e-6 if name in ("skew", "kurt") else 1e-12
-                assert math.isclose(value, other, rel_tol=loose, abs_tol=1e-9), (name, value, other)
-            else:
-                assert value == other, (name, value, other)
+        for name, value in right[row.pop("k"), row["start"]].items():
+            loose = 1e-6 if name in ("skew", "kurt") else 1e-12
+            wanted = pytest.approx(value, rel=loose, abs=1e-9) if isinstance(value, float) else value
+            assert row[name] == wanted, (name, row[name], value)
 
 
 def query(events: Any) -> Any:
@@ -186,18 +167,16 @@ def test_ties_and_values_that_are_not_finite() -> None:
 
 
 def test_mistakes_are_said() -> None:
-    windows = query(table(rows()))
-    for wrong, said in [
-        (lambda: ff.TimeWeightedAverage("x", fill="next"), r"fill= of .* is 'next'; expected 'last', 'linear' or None"),
-        (lambda: ff.Skewness("x", bias=0), r"bias= of Skewness\('x'\) is 0; expected True or False"),
-        (
-            lambda: windows.aggregate(a=ff.TimeInState("s", 7)),
-            r"TimeInState\('s', 7\) needs a value of the column; 's'",
-        ),
-        (lambda: windows.aggregate(a=ff.TimeInState("s", None)), "found None"),
-        (lambda: windows.aggregate(a=ff.Delta("s")), r"Delta\('s'\) needs a column of numbers .* is string"),
-        (lambda: windows.aggregate(a=ff.Rate("s")), r"Rate\('s'\) needs a column of numbers .* is string"),
-        (lambda: windows.aggregate(a=ff.TimeWeightedAverage("x")), r"until=.* or fill='last' for values that hold"),
+    with pytest.raises(ff.QueryError, match=r"fill= of .* is 'next'; expected 'last', 'linear' or None"):
+        ff.TimeWeightedAverage("x", fill="next")
+    with pytest.raises(ff.QueryError, match=r"bias= of Skewness\('x'\) is 0; expected True or False"):
+        ff.Skewness("x", bias=0)
+    for operation, said in [
+        (ff.TimeInState("s", 7), r"TimeInState\('s', 7\) needs a value of the column; 's'"),
+        (ff.TimeInState("s", None), "found None"),
+        (ff.Delta("s"), r"Delta\('s'\) needs a column of numbers .* is string"),
+        (ff.Rate("s"), r"Rate\('s'\) needs a column of numbers .* is string"),
+        (ff.TimeWeightedAverage("x"), r"until=.* or fill='last' for values that hold"),
     ]:
         with pytest.raises((ff.QueryError, ff.ColumnError), match=said):
-            wrong()
+            query(table(rows())).aggregate(a=operation)

@@ -20,6 +20,7 @@ from ..support import stages
 from ..support.loops import without_loops
 from ..support.plans import Operation, Plan
 from ..support.stages import one_array, over_ranges, slide, states_of
+from .ways import by_window, every_way, rows_of_windows
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
@@ -92,12 +93,7 @@ def close(got: Any, right: Any) -> bool:
 
 def expected(table: pa.Table, columns: Sequence[str], size: int, every: int, right: Right) -> dict[Any, Any]:
     """The right results by key and start of window."""
-    events = sorted(table.select(["t", "key", *columns]).to_pylist(), key=lambda row: row["t"])
-    rows: dict[Any, list[Row]] = {}
-    for event in events:
-        for number in range((event["t"] - size) // every + 1, event["t"] // every + 1):
-            rows.setdefault((event["key"], number * every), []).append(tuple(event[name] for name in columns))
-    return {window: right(values) for window, values in rows.items()}
+    return {window: right(rows) for window, rows in rows_of_windows(table, "key", columns, size, every).items()}
 
 
 def query_of(table: pa.Table, operation: Operation, window: Any) -> Plan:
@@ -115,29 +111,10 @@ def assert_right(
     """The local engine, both ways of sliding and batches merged in any order agree with brute force."""
     for size, every in windows:
         known = expected(table, operation.columns, size, every, right)
-        window = ff.sliding(size, every=every, gaps="allow")
-        query = query_of(table, operation, window)
-        for batches in (3, 17):
-            step = -(-len(table) // batches)
-            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in range(batches)]
-            random.Random(batches).shuffle(partials)
-            compare(stages.results(query, pa.concat_tables(partials)), known, agree)
-        compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
-        assert_both_ways(query, pa.concat_tables(partials), agree)
-        assert_over_ranges(query, pa.concat_tables(partials), agree)
-
-
-def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
-    """Sliding by deduct, where the operation has it, gives what two-stacks gives."""
-    bound = query.outputs["x"]
-    if not bound.operation.has("deduct"):
-        return
-    merged = stages.merge(query, partials)
-    states = states_of(query, merged, "x")
-    row, key = np.arange(len(merged)), one_array(merged.column("key")).to_numpy()
-    low = np.maximum(row - 5, np.searchsorted(key, key))
-    found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]
-    assert all(map(agree, *found))
+        for _, result in every_way(operation, table, "key", size, every):
+            compare(result, known, agree)
+        query = query_of(table, operation, ff.sliding(size, every=every, gaps="allow"))
+        assert_over_ranges(query, stages.accumulate(query, table, 0), agree)
 
 
 def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
@@ -163,7 +140,7 @@ def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, An
 
 def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any], bool]) -> None:
     """Results have the right windows, each with the right value."""
-    found = {(row["key"], row["window"]["start"]): row["x"] for row in results.to_pylist()}
+    found = by_window(results, "key")
     assert found.keys() == known.keys()
     for window, right in known.items():
         assert agree(found[window], right), (window, found[window], right)

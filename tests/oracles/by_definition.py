@@ -252,32 +252,18 @@ def order(value: Any) -> tuple[bool, Any]:
     return nan, 0 if nan else value
 
 
-def check_min(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, min(window.values, key=order, default=None))
+def checking(right: Callable[[WindowOfKey], Any]) -> Callable[[Any, WindowOfKey], Verdict]:
+    """Whether an answer is that of a function of the window."""
+    return lambda got, window: same(got, right(window))
 
 
-def check_max(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, max(window.values, key=order, default=None))
-
-
-def check_first(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, window.values[0] if window.values else None)
-
-
-def check_last(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, window.values[-1] if window.values else None)
-
-
-def check_rows(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, len(window.events))
-
-
-def check_count(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, len(window.values))
-
-
-def check_longest_run(got: Any, window: WindowOfKey) -> Verdict:
-    return same(got, max((len(list(run)) for _, run in groupby(window.values)), default=0))
+check_min = checking(lambda window: min(window.values, key=order, default=None))
+check_max = checking(lambda window: max(window.values, key=order, default=None))
+check_first = checking(lambda window: window.values[0] if window.values else None)
+check_last = checking(lambda window: window.values[-1] if window.values else None)
+check_rows = checking(lambda window: len(window.events))
+check_count = checking(lambda window: len(window.values))
+check_longest_run = checking(lambda window: max((len(list(run)) for _, run in groupby(window.values)), default=0))
 
 
 def check_geometric_mean(got: Any, window: WindowOfKey) -> Verdict:

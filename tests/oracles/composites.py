@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 import framefold as ff
 
-from ..support import stages
-from ..support.plans import BoundAggregate, Operation, bind
-from ..support.stages import slide
+from ..support.plans import Operation
+from .ways import by_window, every_way
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -30,36 +27,22 @@ def events(seed: int = 0, rows: int = 160) -> pa.Table:
 
     made: list[Row] = [
         {
-            "t": of.choice([of.randint(0, 30), of.randint(60, 90)]),
-            "k": of.choice("ab"),
-            "x": maybe(of.randint(-9, 9)),
-            "f": maybe(of.choice([0.1, -2.5, 1e16, 3.25, 1.0])),
-            "s": maybe(of.choice(["", "red", "green", "b\u00e9"])),
-            "g": maybe(of.choice([0.0, -0.0, 1.5, NAN, -2.0])),
-            "flag": maybe(of.random() < 0.5),
-            "v": maybe([maybe(of.randint(0, 5)) for _ in range(of.randint(0, 3))]),
+            "t": of.choice([of.randint(0, 30), of.randint(60, 90)]), "k": of.choice("ab"),
+            "x": maybe(of.randint(-9, 9)), "f": maybe(of.choice([0.1, -2.5, 1e16, 3.25, 1.0])),
+            "s": maybe(of.choice(["", "red", "green", "b\u00e9"])), "g": maybe(of.choice([0.0, -0.0, 1.5, NAN, -2.0])),
+            "flag": maybe(of.random() < 0.5), "v": maybe([maybe(of.randint(0, 5)) for _ in range(of.randint(0, 3))]),
             "p": maybe([of.randint(0, 5), maybe(of.randint(0, 5))]),
             "m": maybe([(key, maybe(of.randint(0, 9))) for key in of.sample("xyz", of.randint(0, 3))]),
             "k2": maybe(of.choice("xyz")),
         }
         for _ in range(rows)
-    ]
-    schema = pa.schema(
-        {
-            "t": pa.int64(),
-            "k": pa.string(),
-            "x": pa.int32(),
-            "f": pa.float64(),
-            "s": pa.string(),
-            "g": pa.float64(),
-            "flag": pa.bool_(),
-            "v": pa.list_(pa.int64()),
-            "p": pa.list_(pa.int64(), 2),
-            "m": pa.map_(pa.string(), pa.int64()),
-            "k2": pa.string(),
-        }
-    )
-    return pa.Table.from_pylist(made, schema=schema)
+    ]  # fmt: skip
+    schema = {
+        "t": pa.int64(), "k": pa.string(), "x": pa.int32(), "f": pa.float64(), "s": pa.string(), "g": pa.float64(),
+        "flag": pa.bool_(), "v": pa.list_(pa.int64()), "p": pa.list_(pa.int64(), 2),
+        "m": pa.map_(pa.string(), pa.int64()), "k2": pa.string(),
+    }  # fmt: skip
+    return pa.Table.from_pylist(made, pa.schema(schema))
 
 
 def windows(table: pa.Table, size: int, every: int) -> list[tuple[str, int, list[Row]]]:
@@ -82,46 +65,20 @@ def plain(value: Any) -> Any:
 
 
 def check(operation: Operation, expected: Callable[[list[Row]], Any]) -> None:
-    """The laws; random windows; batches in any order; both ways of sliding: against a function of a window's rows."""
+    """The laws; random windows by every way; against a function of a window's rows."""
     table = events()
     for size, every in [(7, 3), (12, 1), (5, 8)]:
-        window = ff.sliding(size, every=every, gaps="allow")
-        result = ff.events(table, time="t", by="k").window(window).aggregate(out=operation)
-        rows = [(row["k"], row["window"]["start"], plain(row["out"])) for row in result.to_pylist()]
-        assert rows == [(key, start, plain(expected(own))) for key, start, own in windows(table, size, every)], size
-    both_ways(operation, table)
-    batches(operation, table)
+        wanted = {(key, start): plain(expected(own)) for key, start, own in windows(table, size, every)}
+        for way, result in every_way(operation, table, "k", size, every):
+            results = {window: plain(value) for window, value in by_window(result, "k").items()}
+            assert list(results.items()) == list(wanted.items()), (size, every, way)
     ff.check_laws(operation, events(9, 40).drop_columns(["t", "k"]), examples=8)
-
-
-def both_ways(operation: Operation, table: pa.Table) -> None:
-    """Deduct, where there is one, gives what two-stacks gives."""
-    table = table.sort_by("t")
-    bound = BoundAggregate("out", operation, [table.schema.field(name).type for name in operation.columns])
-    if not bound.operation.has("deduct"):
-        return
-    ticks = table["t"].to_numpy()
-    found, index = np.unique(ticks // 2, return_inverse=True)
-    states = bound.accumulate(
-        ff.Frames(index, len(found), ticks), [table[name].combine_chunks() for name in operation.columns]
-    )
-    low = np.arange(len(found))
-    high = np.minimum(low + 5, len(found))
-    one, other = (bound.finish(slide(bound, states, low, high, way)) for way in ("deduct", "two-stacks"))
-    assert plain(one.to_pylist()) == plain(other.to_pylist())
 
 
 def batches(operation: Operation, table: pa.Table) -> None:
     """Partials of any number of batches, in any order, give the same."""
-    query = bind(table.schema, time="t", by=["k"], window=ff.sliding(9, every=2), outputs={"out": operation})
-    if query.ordered:
-        return
-    once = plain(stages.results(query, stages.accumulate(query, table, 0)).to_pylist())
-    for count in (3, 17):
-        cuts = np.linspace(0, len(table), count + 1).astype(int)
-        made = [stages.accumulate(query, table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
-        random.Random(count).shuffle(made)
-        assert plain(stages.results(query, pa.concat_tables(made)).to_pylist()) == once
+    results = [plain(result.to_pylist()) for way, result in every_way(operation, table, "k", 9, 2) if "batches" in way]
+    assert all(result == results[0] for result in results)
 
 
 def known(rows: list[Row], *names: str) -> list[Any]:

@@ -9,25 +9,22 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from operator import mul
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 
 import framefold as ff
 
-from ..support import stages
-from ..support.inner import place_of
-from ..support.plans import Operation, Plan
+from ..support.plans import Operation
 from .by_definition import Event, WindowOfKey, check_average, check_sum
 from .exact import about_mean, in_units
+from .ways import by_window, every_way, rows_of_windows
 
 UNIT = Fraction(1, 2**52)
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
 Agree = Callable[[Any, Any, list[Row]], bool]
 WINDOWS = [(5, 2), (24, 3), (3, 8)]
-BATCHES = (3, 17)
 
 NEAR = [1e9 + k / 1000 for k in (0, 1, 2, 5, 9, 9, 3)]
 HUGE_AMONG_ONES = [1.0, 1.0, 1e16, 1.0, -1.0, 1.0, 2.0]
@@ -89,39 +86,16 @@ def assert_right(operation: Operation, columns: Mapping[str, pa.Array], right: R
     """Check an operation on these columns: windows on the local engine, by both ways and in batches."""
     for seed, (size, every) in enumerate(WINDOWS):
         table = table_of(columns, seed)
-        rows = table.select(["key", "t", *operation.columns]).to_pylist()
-        expected: dict[tuple[int, int], list[Row]] = {}
-        for row in rows:
-            values = tuple(row[name] for name in operation.columns)
-            for start in range((row["t"] - size) // every * every + every, row["t"] + 1, every):
-                own = expected.setdefault((row["key"], start), [])
-                if None not in values:
-                    own.append(values)
-        window = ff.sliding(size, every=every, gaps="allow")
-        windowed = ff.events(table, time="t", by="key").window(window)
-        query = windowed._query({"x": operation})[1]
-        results = {"engine": windowed.aggregate(x=operation)}
-        for count in BATCHES:
-            results[f"{count} batches"] = stages.results(query, in_batches(table, query, count))
-        if query.outputs["x"].deducts[0]:
-            with patch.object(*place_of("deducts"), (False, "a test says so")):
-                results["two-stacks"] = stages.results(query, stages.accumulate(query, table, 0))
-        known = {which: right(own) for which, own in expected.items()}
-        for name, result in results.items():
-            found = {(row["key"], row["window"]["start"]): row["x"] for row in result.to_pylist()}
-            assert found.keys() == expected.keys(), name
-            for which, got in found.items():
-                want = known[which]
-                said = f"{operation!r} by {name}, window ({size}, {every}) {which}: {got!r}, not {want!r}"
-                assert agree(got, want, expected[which]), f"{said} of {expected[which]}"
-
-
-def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:
-    """Partials of a table in batches that are done in any order."""
-    rows = -(-table.num_rows // count)
-    partials = [stages.accumulate(query, table.slice(part * rows, rows), part) for part in range(count)]
-    random.Random(count).shuffle(partials)
-    return pa.concat_tables(partials)
+        of_windows = rows_of_windows(table, "key", operation.columns, size, every)
+        known = {window: [row for row in rows if None not in row] for window, rows in of_windows.items()}
+        right_ones = {window: right(rows) for window, rows in known.items()}
+        for name, result in every_way(operation, table, "key", size, every):
+            found = by_window(result, "key")
+            assert found.keys() == known.keys(), name
+            for window, got in found.items():
+                want = right_ones[window]
+                said = f"{operation!r} by {name}, window ({size}, {every}) {window}: {got!r}, not {want!r}"
+                assert agree(got, want, known[window]), f"{said} of {known[window]}"
 
 
 # --- what is right, of one column -----------------------------------------------------------------------------------

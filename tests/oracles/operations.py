@@ -86,28 +86,19 @@ def check_mean(got: Any, window: oracle.WindowOfKey) -> oracle.Verdict:
     return oracle.check_geometric_mean(got, window) if window.values else oracle.same(got, math.nan)
 
 
-def check_run(got: Any, window: oracle.WindowOfKey) -> oracle.Verdict:
-    """The longest run, which is 0 where a window has events but no value."""
-    return oracle.check_longest_run(got, window)
-
-
 def numeric(column: str = "value") -> dict[str, tuple[Any, Check]]:
     """Our own operations on a column of numbers."""
     return {
-        "rows": (ff.Count(), oracle.check_rows),
-        "count": (ff.Count(column), oracle.check_count),
-        "sum": (ff.Sum(column), oracle.check_sum),
-        "average": (ff.Average(column), oracle.check_average),
-        "min": (ff.Min(column), oracle.check_min),
-        "max": (ff.Max(column), oracle.check_max),
+        "rows": (ff.Count(), oracle.check_rows), "count": (ff.Count(column), oracle.check_count),
+        "sum": (ff.Sum(column), oracle.check_sum), "average": (ff.Average(column), oracle.check_average),
+        "min": (ff.Min(column), oracle.check_min), "max": (ff.Max(column), oracle.check_max),
         "variance": (ff.Variance(column), oracle.check_variance(1)),
         "variance0": (ff.Variance(column, ddof=0), oracle.check_variance(0)),
         "variance2": (ff.Variance(column, ddof=2), oracle.check_variance(2)),
         "stddev": (ff.StdDev(column), oracle.check_deviation(1)),
         "stddev0": (ff.StdDev(column, ddof=0), oracle.check_deviation(0)),
-        "first": (ff.First(column), oracle.check_first),
-        "last": (ff.Last(column), oracle.check_last),
-    }
+        "first": (ff.First(column), oracle.check_first), "last": (ff.Last(column), oracle.check_last),
+    }  # fmt: skip
 
 
 def any_type(column: str = "value") -> dict[str, tuple[Any, Check]]:
@@ -119,6 +110,6 @@ def any_type(column: str = "value") -> dict[str, tuple[Any, Check]]:
 def users(column: str = "value") -> dict[str, tuple[Any, Check]]:
     """Operations as users write them, on a column of integers."""
     return {
-        "run": (LongestRun(column), check_run),
+        "run": (LongestRun(column), oracle.check_longest_run),
         "ledger": (Ledger(column), oracle.check_sum),
     }

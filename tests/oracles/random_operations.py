@@ -122,6 +122,11 @@ def gives(right: Callable[[Sequence[Values]], Any]) -> Right:
     return check
 
 
+def of(column: str, function: Callable[[list[Any]], Any], none: Any = None) -> Right:
+    """Results that are equal to a function of a column's values that are not null; `none` where there is no value."""
+    return gives(lambda rows: function(values) if (values := known(rows, column)) else none)
+
+
 def exactly(total: Any, values: Sequence[Any], got: Any) -> Verdict:
     """The float nearest to a sum; or, where values cancel, as near as two floats are: 2**-95 of their sizes."""
     if not isinstance(total, Fraction):
@@ -134,9 +139,11 @@ def exactly(total: Any, values: Sequence[Any], got: Any) -> Verdict:
     return None if close and abs(Fraction(got) - total) <= lost else f"{got!r} should be {rounded(total)!r}"
 
 
-def sums(column: str) -> Right:
+def sums(column: str, some: Callable[[list[Any]], list[Any]] = list) -> Right:
+    """Of the values, or of those that a function makes of them."""
+
     def check(got: Any, rows: Sequence[Values]) -> Verdict:
-        values = known(rows, column)
+        values = some(known(rows, column))
         return exactly(exact_sum(values), values, got)
 
     return check
@@ -150,14 +157,6 @@ def averages(column: str) -> Right:
             return same(got, total)
         size = sizes(values)
         return near(got, total / len(values), size * Fraction(1, 2**95), size > Fraction(2**1023))
-
-    return check
-
-
-def distinct_sums(column: str) -> Right:
-    def check(got: Any, rows: Sequence[Values]) -> Verdict:
-        values = list({order(x): x for x in known(rows, column)}.values())
-        return exactly(exact_sum(values), values, got)
 
     return check
 
@@ -205,67 +204,55 @@ def quantiles(column: str, share: float) -> Right:
     return check
 
 
-def ranked(right: Callable[[list[int]], Any]) -> Right:
-    """Of the categories, by their places in the order; a result of places is one of categories."""
+def ranked(function: Callable[[list[int]], Any]) -> Callable[[list[str]], Any]:
+    """A function of categories, by one of their places in the order; a result of places is one of categories."""
 
-    def check(got: Any, rows: Sequence[Values]) -> Verdict:
-        found = right([LEVELS.index(level) for level in known(rows, "level")])
-        wanted = (
-            [LEVELS[place] for place in found] if isinstance(found, list) else None if found is None else LEVELS[found]
-        )
-        return same(got, wanted)
+    def right(levels: list[str]) -> Any:
+        found = function(list(map(LEVELS.index, levels)))
+        return [LEVELS[place] for place in found] if isinstance(found, list) else LEVELS[found]
 
-    return check
+    return right
 
 
-def by_level(rows: Sequence[Values]) -> Any:
-    there = [row for row in rows if row["level"] is not None]
-    return max(there, key=lambda row: LEVELS.index(row["level"]))["i"] if there else None
+def mode(values: list[Any]) -> Any:
+    """The most frequent value, the least of several."""
+    counts = Counter(map(order, values))
+    return next(x for x in values if order(x) == min(counts, key=lambda x: (-counts[x], x)))
 
 
-def modes(rows: Sequence[Values], column: str) -> Any:
-    values = {order(x): x for x in known(rows, column)}
-    counts = Counter(map(order, known(rows, column)))
-    return values[min(counts, key=lambda x: (-counts[x], x))] if counts else None
+def distinct(values: list[Any]) -> list[Any]:
+    return [x for _, x in sorted({order(x): x for x in values}.items())]
 
 
-def distinct(rows: Sequence[Values], column: str) -> list[Any]:
-    return [x for _, x in sorted({order(x): x for x in known(rows, column)}.items())]
+def extent(values: list[Any]) -> Any:
+    low, high = least(values), greatest(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.float64(high) - np.float64(low)) if isinstance(low, float) else high - low
 
 
-def ranged(column: str) -> Right:
-    def check(got: Any, rows: Sequence[Values]) -> Verdict:
-        values = known(rows, column)
-        if not values:
-            return same(got, None)
-        low, high = min(values, key=order), max(values, key=order)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return same(got, float(np.float64(high) - np.float64(low)) if isinstance(low, float) else high - low)
-
-    return check
+def least(values: list[Any]) -> Any:
+    return min(values, key=order)
 
 
-def arg(column: str, by: str, sign: int) -> Callable[[Sequence[Values]], Any]:
+def greatest(values: list[Any]) -> Any:
+    return max(values, key=order)
+
+
+def discrete(values: list[Any]) -> Any:
+    """The median that is one of the values."""
+    return sorted(values)[max(0, math.ceil(len(values) / 2) - 1)]
+
+
+def arg(column: str, by: str, sign: int, rank: Callable[[Any], Any] = order) -> Right:
     def right(rows: Sequence[Values]) -> Any:
         there = [row for row in rows if row[by] is not None]
-        if not there:
-            return None
-        best = (min if sign < 0 else max)(order(row[by]) for row in there)
-        return next(row[column] for row in there if order(row[by]) == best)
+        return (min if sign < 0 else max)(there, key=lambda row: rank(row[by]))[column] if there else None
 
-    return right
+    return gives(right)
 
 
-def top(column: str, n: int, reverse: bool) -> Callable[[Sequence[Values]], Any]:
-    return lambda rows: sorted(known(rows, column), key=order, reverse=reverse)[:n]
-
-
-def bits(column: str, ufunc: np.ufunc) -> Callable[[Sequence[Values]], Any]:
-    def right(rows: Sequence[Values]) -> Any:
-        values = known(rows, column)
-        return int(ufunc.reduce(np.array(values, object))) if values else None
-
-    return right
+def bits(ufunc: np.ufunc) -> Callable[[list[int]], int]:
+    return lambda values: int(ufunc.reduce(np.array(values, object)))
 
 
 def geometric(got: Any, rows: Sequence[Values]) -> Verdict:
@@ -274,6 +261,16 @@ def geometric(got: Any, rows: Sequence[Values]) -> Verdict:
         return same(got, None if not values else 0)
     right = math.exp(math.fsum(map(math.log, values)) / len(values))
     return None if math.isclose(got, right, rel_tol=1e-12) else f"{got!r} should be {right!r}"
+
+
+def ratio(got: Any, rows: Sequence[Values]) -> Verdict:
+    """A sum by a count, which is rounded twice."""
+    values = known(rows, "y")
+    if len(values) < 2:
+        return averages("y")(got, rows)
+    right = rounded(exact_sum(values)) / len(values)
+    alike = got is not None and math.isclose(got, right, rel_tol=1e-14, abs_tol=1e-300)
+    return None if alike else f"{got!r} should be {right!r}"
 
 
 def weighted(got: Any, rows: Sequence[Values]) -> Verdict:
@@ -293,11 +290,6 @@ def covariances(got: Any, rows: Sequence[Values]) -> Verdict:
     exact = sum((y - means[0]) * (w - means[1]) for y, w in pairs) / (len(pairs) - 1)
     largest = max(max(abs(y), abs(w)) for y, w in pairs)
     return near(got, exact, 64 * len(pairs) * UNIT * largest**2)
-
-
-def joined(rows: Sequence[Values]) -> Any:
-    values = known(rows, "s")
-    return "-".join(values) if values else None
 
 
 def grouped(got: Any, rows: Sequence[Values]) -> Verdict:
@@ -329,11 +321,6 @@ class Spread(ff.AggregateOperation):
         return np.where(a["n"] > 0, a["high"] - a["low"], -1)
 
 
-def spread(rows: Sequence[Values]) -> int:
-    values = known(rows, "i")
-    return max(values) - min(values) if values else -1
-
-
 @dataclass(frozen=True)
 class Case:
     """An operation over named columns, and what its result must be."""
@@ -347,10 +334,11 @@ def case(columns: str, make: Callable[..., Any], right: Right) -> Case:
     return Case(tuple(columns.split()), make, right)
 
 
+NOTHING = dt.timedelta()
 CASES: dict[str, Case] = {
     "rows": case("", ff.Count, gives(len)),
-    "count": case("x", ff.Count, gives(lambda rows: len(known(rows, "x")))),
-    "count_if": case("flag", ff.CountIf, gives(lambda rows: sum(known(rows, "flag")))),
+    "count": case("x", ff.Count, of("x", len, 0)),
+    "count_if": case("flag", ff.CountIf, of("flag", sum, 0)),
     "sum": case("x", ff.Sum, sums("x")),
     "sum y": case("y", ff.Sum, sums("y")),
     "sum of integers": case("i", ff.Sum, sums("i")),
@@ -362,51 +350,49 @@ CASES: dict[str, Case] = {
     "variance": case("x", ff.Variance, variances("x", 1)),
     "variance of integers": case("i", lambda i: ff.Variance(i, ddof=0), variances("i", 0)),
     "covariance": case("y w", ff.Covariance, covariances),
-    "distinct sum": case("x", ff.DistinctSum, distinct_sums("x")),
-    "count distinct": case("x", ff.CountDistinct, gives(lambda rows: len(distinct(rows, "x")))),
-    "count distinct texts": case("s", ff.CountDistinct, gives(lambda rows: len(distinct(rows, "s")))),
-    "set": case("s", ff.CollectSet, gives(lambda rows: distinct(rows, "s"))),
-    "set of floats": case("x", ff.CollectSet, gives(lambda rows: distinct(rows, "x"))),
-    "list": case("s", ff.CollectList, gives(lambda rows: known(rows, "s"))),
-    "list of floats": case("x", ff.CollectList, gives(lambda rows: known(rows, "x"))),
-    "concat": case("s", lambda s: ff.Concat(s, "-"), gives(joined)),
-    "mode": case("x", ff.Mode, gives(lambda rows: modes(rows, "x"))),
-    "mode of texts": case("s", ff.Mode, gives(lambda rows: modes(rows, "s"))),
+    "distinct sum": case("x", ff.DistinctSum, sums("x", distinct)),
+    "count distinct": case("x", ff.CountDistinct, of("x", lambda values: len(distinct(values)), 0)),
+    "count distinct texts": case("s", ff.CountDistinct, of("s", lambda values: len(set(values)), 0)),
+    "set": case("s", ff.CollectSet, of("s", distinct, [])),
+    "set of floats": case("x", ff.CollectSet, of("x", distinct, [])),
+    "list": case("s", ff.CollectList, of("s", list, [])),
+    "list of floats": case("x", ff.CollectList, of("x", list, [])),
+    "concat": case("s", lambda s: ff.Concat(s, "-"), of("s", "-".join)),
+    "mode": case("x", ff.Mode, of("x", mode)),
+    "mode of texts": case("s", ff.Mode, of("s", mode)),
     "histogram": case("s", ff.Histogram, lambda got, rows: same(dict(got), Counter(known(rows, "s")))),
-    "min": case("x", ff.Min, gives(lambda rows: min(known(rows, "x"), key=order, default=None))),
-    "max": case("x", ff.Max, gives(lambda rows: max(known(rows, "x"), key=order, default=None))),
-    "min of texts": case("s", ff.Min, gives(lambda rows: min(known(rows, "s"), default=None))),
-    "max of bytes": case("b", ff.Max, gives(lambda rows: max(known(rows, "b"), default=None))),
-    "range": case("x", ff.Range, ranged("x")),
-    "range of integers": case("i", ff.Range, ranged("i")),
-    "first": case("x", ff.First, gives(lambda rows: next(iter(known(rows, "x")), None))),
-    "last": case("s", ff.Last, gives(lambda rows: next(reversed(known(rows, "s")), None))),
-    "first n": case("s", lambda s: ff.FirstN(s, 3), gives(lambda rows: known(rows, "s")[:3])),
-    "last n": case("x", lambda x: ff.LastN(x, 2), gives(lambda rows: known(rows, "x")[-2:])),
-    "top": case("x", lambda x: ff.TopN(x, 3), gives(top("x", 3, True))),
-    "bottom": case("s", lambda s: ff.BottomN(s, 2), gives(top("s", 2, False))),
-    "arg min": case("s x", ff.ArgMin, gives(arg("s", "x", -1))),
-    "arg max": case("i y", ff.ArgMax, gives(arg("i", "y", 1))),
+    "min": case("x", ff.Min, of("x", least)),
+    "max": case("x", ff.Max, of("x", greatest)),
+    "min of texts": case("s", ff.Min, of("s", min)),
+    "max of bytes": case("b", ff.Max, of("b", max)),
+    "range": case("x", ff.Range, of("x", extent)),
+    "range of integers": case("i", ff.Range, of("i", extent)),
+    "first": case("x", ff.First, of("x", lambda values: values[0])),
+    "last": case("s", ff.Last, of("s", lambda values: values[-1])),
+    "first n": case("s", lambda s: ff.FirstN(s, 3), of("s", lambda values: values[:3], [])),
+    "last n": case("x", lambda x: ff.LastN(x, 2), of("x", lambda values: values[-2:], [])),
+    "top": case("x", lambda x: ff.TopN(x, 3), of("x", lambda values: sorted(values, key=order, reverse=True)[:3], [])),
+    "bottom": case("s", lambda s: ff.BottomN(s, 2), of("s", lambda values: sorted(values)[:2], [])),
+    "arg min": case("s x", ff.ArgMin, arg("s", "x", -1)),
+    "arg max": case("i y", ff.ArgMax, arg("i", "y", 1)),
     "median": case("x", ff.Median, quantiles("x", 0.5)),
     "median of integers": case("i", ff.Median, quantiles("i", 0.5)),
     "quantile": case("x", lambda x: ff.Quantile(x, 0.9), quantiles("x", 0.9)),
-    "bit and": case("i", ff.BitAnd, gives(bits("i", np.bitwise_and))),
-    "bit xor": case("i", ff.BitXor, gives(bits("i", np.bitwise_xor))),
-    "bool and": case("flag", ff.BoolAnd, gives(lambda rows: all(known(rows, "flag")) if known(rows, "flag") else None)),
+    "bit and": case("i", ff.BitAnd, of("i", bits(np.bitwise_and))),
+    "bit xor": case("i", ff.BitXor, of("i", bits(np.bitwise_xor))),
+    "bool and": case("flag", ff.BoolAnd, of("flag", all)),
     "filtered": case(
         "x flag",
         lambda x, flag: ff.Filtered(ff.Sum(x), flag),
         lambda got, rows: sums("x")(got, [row for row in rows if row["flag"]]),
     ),
     "mapped": case(
-        "y",
-        lambda y: ff.Mapped(ff.Max("z"), lambda values: values * 2, y),
-        gives(lambda rows: max((2 * y for y in known(rows, "y")), default=None)),
+        "y", lambda y: ff.Mapped(ff.Max("z"), lambda values: values * 2, y), of("y", lambda values: 2 * max(values))
     ),
     "flat mapped": case(
         "l",
         lambda items: ff.FlatMapped(ff.Sum(items)),
-        lambda got, rows: sums("z")(got, [{"z": z} for items in known(rows, "l") for z in items]),
+        sums("l", lambda lists: [item for items in lists for item in items if item is not None]),
     ),
     "grouped": case("i s", lambda i, s: ff.GroupedBy(ff.Sum(i), s), grouped),
     "all of": case(
@@ -415,87 +401,48 @@ CASES: dict[str, Case] = {
         gives(
             lambda rows: {
                 "most": max(known(rows, "x"), key=order, default=None),
-                "last": next(reversed(known(rows, "s")), None),
+                "last": (known(rows, "s") or [None])[-1],
             }
         ),
     ),
     "reducing": case(
-        "i",
-        lambda i: ff.Reducing(i, 0, np.bitwise_xor, np.bitwise_xor),
-        gives(lambda rows: bits("i", np.bitwise_xor)(rows) or 0),
+        "i", lambda i: ff.Reducing(i, 0, np.bitwise_xor, np.bitwise_xor), of("i", bits(np.bitwise_xor), 0)
     ),
     "then": case(
-        "flag", lambda flag: ff.CountIf(flag).then(lambda n: n + 1), gives(lambda rows: sum(known(rows, "flag")) + 1)
+        "flag", lambda flag: ff.CountIf(flag).then(lambda n: n + 1), of("flag", lambda values: sum(values) + 1, 1)
     ),
-    "ratio": case(
-        "y",
-        lambda y: ff.Sum(y) / ff.Count(y),
-        lambda got, rows: (
-            averages("y")(got, rows)
-            if len(known(rows, "y")) < 2
-            else None
-            if got is not None
-            and math.isclose(
-                got, rounded(exact_sum(known(rows, "y"))) / len(known(rows, "y")), rel_tol=1e-14, abs_tol=1e-300
-            )
-            else f"{got!r}"
-        ),
-    ),
-    "sum of durations": case(
-        "u", ff.Sum, gives(lambda rows: sum(known(rows, "u"), dt.timedelta()) if known(rows, "u") else None)
-    ),
-    "distinct sum of durations": case(
-        "u",
-        ff.DistinctSum,
-        gives(lambda rows: sum(set(known(rows, "u")), dt.timedelta()) if known(rows, "u") else None),
-    ),
+    "ratio": case("y", lambda y: ff.Sum(y) / ff.Count(y), ratio),
+    "sum of durations": case("u", ff.Sum, of("u", lambda values: sum(values, NOTHING))),
+    "distinct sum of durations": case("u", ff.DistinctSum, of("u", lambda values: sum(set(values), NOTHING))),
     "longest of": case(
         "u flag",
         lambda u, flag: ff.Filtered(ff.Max(u), flag),
-        gives(lambda rows: max((row["u"] for row in rows if row["flag"] and row["u"] is not None), default=None)),
+        gives(lambda rows: max(known([row for row in rows if row["flag"]], "u"), default=None)),
     ),
-    "range of durations": case(
-        "u", ff.Range, gives(lambda rows: max(known(rows, "u")) - min(known(rows, "u")) if known(rows, "u") else None)
-    ),
-    "discrete of durations": case(
-        "u",
-        lambda u: ff.Quantile(u, 0.5, method="discrete"),
-        gives(
-            lambda rows: (
-                sorted(known(rows, "u"))[max(0, math.ceil(len(known(rows, "u")) / 2) - 1)] if known(rows, "u") else None
-            )
-        ),
-    ),
-    "range of times": case(
-        "at",
-        ff.Range,
-        gives(lambda rows: max(known(rows, "at")) - min(known(rows, "at")) if known(rows, "at") else None),
-    ),
-    "latest": case("at", ff.Max, gives(lambda rows: max(known(rows, "at"), default=None))),
-    "set of times": case("at", ff.CollectSet, gives(lambda rows: distinct(rows, "at"))),
-    "first time": case("at", ff.First, gives(lambda rows: next(iter(known(rows, "at")), None))),
-    "least category": case("level", ff.Min, ranked(lambda places: min(places, default=None))),
-    "greatest category": case("level", ff.Max, ranked(lambda places: max(places, default=None))),
-    "set of categories": case("level", ff.CollectSet, ranked(lambda places: sorted(set(places)))),
+    "range of durations": case("u", ff.Range, of("u", extent)),
+    "discrete of durations": case("u", lambda u: ff.Quantile(u, 0.5, method="discrete"), of("u", discrete)),
+    "range of times": case("at", ff.Range, of("at", extent)),
+    "latest": case("at", ff.Max, of("at", max)),
+    "set of times": case("at", ff.CollectSet, of("at", distinct, [])),
+    "first time": case("at", ff.First, of("at", lambda values: values[0])),
+    "least category": case("level", ff.Min, of("level", ranked(min))),
+    "greatest category": case("level", ff.Max, of("level", ranked(max))),
+    "set of categories": case("level", ff.CollectSet, of("level", ranked(distinct), [])),
     "top categories": case(
-        "level", lambda level: ff.TopN(level, 2), ranked(lambda places: sorted(places, reverse=True)[:2])
+        "level", lambda level: ff.TopN(level, 2), of("level", ranked(lambda places: sorted(places)[::-1][:2]), [])
     ),
-    "mode of categories": case(
-        "level",
-        ff.Mode,
-        ranked(lambda places: min(Counter(places), key=lambda x: (-Counter(places)[x], x), default=None)),
-    ),
-    "by category": case("i level", ff.ArgMax, gives(by_level)),
+    "mode of categories": case("level", ff.Mode, of("level", ranked(mode))),
+    "by category": case("i level", ff.ArgMax, arg("i", "level", 1, LEVELS.index)),
     "all of categories": case(
         "level u",
         lambda level, u: ff.AllOf(most=ff.Max(level), total=ff.Sum(u)),
         gives(
             lambda rows: {
                 "most": max(known(rows, "level"), key=LEVELS.index, default=None),
-                "total": sum(known(rows, "u"), dt.timedelta()) if known(rows, "u") else None,
+                "total": sum(known(rows, "u"), NOTHING) if known(rows, "u") else None,
             }
         ),
     ),
-    "own in Python": case("s", Longest, gives(lambda rows: max(known(rows, "s"), key=len, default=""))),
-    "own": case("i", Spread, gives(spread)),
+    "own in Python": case("s", Longest, of("s", lambda values: max(values, key=len), "")),
+    "own": case("i", Spread, of("i", lambda values: max(values) - min(values), -1)),
 }

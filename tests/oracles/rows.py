@@ -33,22 +33,17 @@ def by_window(table: pa.Table, keys: Sequence[str]) -> list[tuple[Any, dict[str,
     ]
 
 
+def in_keys(key: Any, keys: Sequence[str]) -> Any:
+    """The key of a window as that of a result: of none, or of several columns."""
+    return group(key if isinstance(key, tuple) else (key,)[: len(keys)])
+
+
 def differences(
     table: pa.Table, right: Sequence[WindowOfKey], checks: Mapping[str, Check], keys: Sequence[str], in_order: bool
 ) -> list[str]:
     """A sentence for each row that is missing, too many, out of order or wrong."""
     got = by_window(table, keys)
-    want = [
-        (
-            (
-                group(window.key if isinstance(window.key, tuple) else (window.key,)[: len(keys)]),
-                window.start,
-                window.end,
-            ),
-            window,
-        )
-        for window in right
-    ]
+    want = [((in_keys(window.key, keys), window.start, window.end), window) for window in right]
     found = dict(got)
     said = []
     if len(found) != len(got):

@@ -15,24 +15,9 @@ from .windows_policy import by_count, by_delta, by_time, policy
 from .windows_rows import Brute, Row, Window, changes, each_key, holds, keys_of, of_rows, ordered, rank
 
 __all__ = [
-    "Brute",
-    "Row",
-    "Window",
-    "around",
-    "by_count",
-    "by_delta",
-    "by_time",
-    "clipped",
-    "cumulating",
-    "landmark",
-    "last_rows",
-    "policy",
-    "session",
-    "sliding",
-    "snapshot",
-    "tumbling",
-    "windows_from",
-]
+    "Brute", "Row", "Window", "around", "by_count", "by_delta", "by_time", "clipped", "cumulating", "landmark",
+    "last_rows", "policy", "session", "sliding", "snapshot", "tumbling", "windows_from",
+]  # fmt: skip
 
 
 def last_rows(

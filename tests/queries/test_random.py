@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
 ]
 
-QUERIES = 100
+QUERIES = 80
 """How many queries a seed has."""
 SEEDS = range(100)
 FEW = 3
@@ -43,30 +43,13 @@ FEW = 3
 
 LETTERS = pa.chunked_array([["a", "b", "c", "z"]])
 NAMES = [
-    "#rank",
-    "#first",
-    "${env:HOME}",
-    "${spark.my.v}",
-    "a.b",
-    "`",
-    '"',
-    "'; --",
-    "x y",
-    "é",
-    "#samples of x",
+    "#rank", "#first", "${env:HOME}", "${spark.my.v}", "a.b", "`", '"', "'; --", "x y", "é", "#samples of x",
     "window.start",
-]
+]  # fmt: skip
 LAYOUTS = [
-    "table",
-    "batches",
-    "small",
-    "numpy",
-    *(["views"] if HAS_VIEWS else []),
-    "file",
-    "decoded file",
-    "arrow file",
+    "table", "batches", "small", "numpy", *(["views"] if HAS_VIEWS else []), "file", "decoded file", "arrow file",
     "polars",
-]
+]  # fmt: skip
 
 
 TWICE = dt.datetime(2024, 11, 3, 5, 30, tzinfo=dt.UTC)

@@ -33,13 +33,9 @@ integers = st.one_of(st.integers(-9, 9), st.integers(-(2**40), 2**40), st.intege
 def grids(longest: int = 40) -> st.SearchStrategy[Grid]:
     """Windows with gaps, sizes that are no multiple of the step, offsets of both signs, both ends."""
     return st.builds(
-        Grid,
-        size=st.integers(1, longest),
-        every=st.integers(1, longest),
-        offset=st.integers(-50, 50),
-        closed=st.sampled_from(["left", "right"]),
-        empty=st.sampled_from(["skip", "emit"]),
-    )
+        Grid, size=st.integers(1, longest), every=st.integers(1, longest), offset=st.integers(-50, 50),
+        closed=st.sampled_from(["left", "right"]), empty=st.sampled_from(["skip", "emit"]),
+    )  # fmt: skip
 
 
 def events(
@@ -65,13 +61,11 @@ class Problem:
 
     def table(self, values: pa.DataType) -> pa.Table:
         """The events as Arrow: columns t, key and value."""
-        return pa.table(
-            {
-                "t": pa.array([event.time for event in self.events], pa.int64()),
-                "key": pa.array([event.key for event in self.events], pa.float64()),
-                "value": pa.array([event.value for event in self.events], values),
-            }
-        )
+        return pa.table({
+            "t": pa.array([event.time for event in self.events], pa.int64()),
+            "key": pa.array([event.key for event in self.events], pa.float64()),
+            "value": pa.array([event.value for event in self.events], values),
+        })  # fmt: skip
 
     def batches(self, values: pa.DataType) -> list[pa.Table]:
         """The events in up to 17 batches, which keep their order."""

@@ -138,71 +138,37 @@ offsets = st.integers(-20, 20).map(Span)
 on_grid = {"offset": offsets, "closed": closed_ends, "empty": empties, "emit": emits, "stamp": stamps}
 
 
-def sliding() -> st.SearchStrategy[Problem]:
-    return problems(spec("sliding", size=spans, every=spans, min_fill=fills, **on_grid), wide=True)
-
-
-def tumbling() -> st.SearchStrategy[Problem]:
-    return problems(spec("tumbling", size=spans, min_fill=fills, **on_grid), wide=True)
-
-
 def growing(every: int) -> st.SearchStrategy[Spec]:
     size = st.integers(1, 5).map(lambda steps: Span(steps * every))
     return spec("cumulating", size=size, every=Span(every), **on_grid)
 
 
-def cumulating() -> st.SearchStrategy[Problem]:
-    return problems(sizes.flatmap(growing), wide=True)
-
-
-def landmark_steps() -> st.SearchStrategy[Problem]:
-    """With a bound below, above, both or none, and a result a step."""
-    rest = {"every": spans, "closed": closed_any, "emit": emits, "stamp": stamps}
-    since = st.one_of(near, st.just(0))
-    band = st.tuples(since, sizes).flatmap(
+def landmarks(
+    bound: st.SearchStrategy[int], without: st.SearchStrategy[Spec], above: dict[str, Any], **rest: Any
+) -> st.SearchStrategy[Spec]:
+    """With a bound below, above, both or none."""
+    band = st.tuples(bound, sizes).flatmap(
         lambda x: spec("landmark", since=Instant(x[0]), until=Instant(x[0] + x[1]), **rest)
     )
-    below = spec("landmark", since=since.map(Instant), **rest)
-    above = spec("landmark", until=since.map(Instant), offset=offsets, **rest)
-    return problems(st.one_of(band, below, above, spec("landmark", offset=offsets, **rest)))
-
-
-def landmark_events() -> st.SearchStrategy[Problem]:
-    """The same with a result an event."""
-    rest = {"closed": closed_any, "emit": emits}
-    band = st.tuples(near, sizes).flatmap(
-        lambda x: spec("landmark", since=Instant(x[0]), until=Instant(x[0] + x[1]), **rest)
+    one = (
+        spec("landmark", since=bound.map(Instant), **rest),
+        spec("landmark", until=bound.map(Instant), **above, **rest),
     )
-    one = st.one_of(
-        spec("landmark", since=near.map(Instant), **rest), spec("landmark", until=near.map(Instant), **rest)
-    )
-    return problems(st.one_of(band, one, spec("landmark", emit=emits)), wide=True)
+    return st.one_of(band, *one, without)
 
 
-def session() -> st.SearchStrategy[Problem]:
-    return problems(spec("session", gap=spans, merge_touching=st.booleans(), stamp=stamps), wide=True)
+def last_rows(ties: str) -> st.SearchStrategy[Spec]:
+    return spec("last_rows", n=st.integers(1, 7), every=st.integers(1, 4), ties=ties, min_fill=fills, emit=emits)
 
 
-def last_rows(ties: str) -> st.SearchStrategy[Problem]:
-    drawn = spec("last_rows", n=st.integers(1, 7), every=st.integers(1, 4), ties=ties, min_fill=fills, emit=emits)
-    return problems(drawn, wide=True)
+def around_rows(ends: tuple[int, int]) -> st.SearchStrategy[Spec]:
+    apart = abs(ends[0] - ends[1])
+    closed = closed_any if apart > 1 else st.sampled_from(["both", "left", "right"]) if apart else st.just("both")
+    return spec("around", rows=ends, closed=closed, min_fill=fills)
 
 
-def around_rows() -> st.SearchStrategy[Problem]:
-    def bounded(ends: tuple[int, int]) -> st.SearchStrategy[Spec]:
-        apart = abs(ends[0] - ends[1])
-        closed = closed_any if apart > 1 else st.sampled_from(["both", "left", "right"]) if apart else st.just("both")
-        return spec("around", rows=ends, closed=closed, min_fill=fills)
-
-    at = st.integers(-4, 4)
-    return problems(st.tuples(at, at).map(sorted).map(tuple).flatmap(bounded), wide=True)
-
-
-def around_time() -> st.SearchStrategy[Problem]:
-    def bounded(ends: tuple[int, int]) -> st.SearchStrategy[Spec]:
-        return spec("around", time=(Span(ends[0]), Span(ends[0] + ends[1])), closed=closed_any if ends[1] else "both")
-
-    return problems(st.tuples(st.integers(-12, 12), st.integers(0, 12)).flatmap(bounded), wide=True)
+def around_time(ends: tuple[int, int]) -> st.SearchStrategy[Spec]:
+    return spec("around", time=(Span(ends[0]), Span(ends[0] + ends[1])), closed=closed_any if ends[1] else "both")
 
 
 def rules(kind: str) -> st.SearchStrategy[Spec]:
@@ -243,16 +209,6 @@ def windows_from(draw: st.DrawFn) -> Problem:
 
 
 lengths = st.one_of(st.integers(1, 6), st.integers(1, 60), st.just(1))
-
-
-def intervals() -> st.SearchStrategy[Problem]:
-    """Interval events in windows on a grid: each is in every window that it overlaps."""
-    slides = spec("sliding", size=spans, every=spans, min_fill=fills, **on_grid)
-    return problems(st.one_of(slides, slides, sizes.flatmap(growing)), lengths=lengths)
-
-
-def snapshot() -> st.SearchStrategy[Problem]:
-    return problems(spec("snapshot", emit=emits), wide=True, lengths=lengths)
 
 
 ZONES = ["Europe/Berlin", "America/New_York", "America/Sao_Paulo", "America/Havana", "Asia/Kolkata", "UTC"]
@@ -303,3 +259,33 @@ def calendar(draw: st.DrawFn) -> Problem:
         st.integers(-reach, reach).map(lambda x: x * day),
     )
     return finish(draw, Spec(name, arguments), draw(events(around.map(lambda x: middle + x), most=8)), kind)
+
+
+slides = spec("sliding", size=spans, every=spans, min_fill=fills, **on_grid)
+grows = sizes.flatmap(growing)
+at_steps: dict[str, Any] = {"every": spans, "closed": closed_any, "emit": emits, "stamp": stamps}
+near_rows = st.integers(-4, 4)
+KINDS = ("count", "time", "delta")
+CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
+    "sliding": problems(slides, wide=True),
+    "tumbling": problems(spec("tumbling", size=spans, min_fill=fills, **on_grid), wide=True),
+    "calendar": calendar(),
+    "cumulating": problems(grows, wide=True),
+    "landmark a step": problems(
+        landmarks(
+            st.one_of(near, st.just(0)), spec("landmark", offset=offsets, **at_steps), {"offset": offsets}, **at_steps
+        )
+    ),
+    "landmark an event": problems(
+        landmarks(near, spec("landmark", emit=emits), {}, closed=closed_any, emit=emits), wide=True
+    ),
+    "session": problems(spec("session", gap=spans, merge_touching=st.booleans(), stamp=stamps), wide=True),
+    **{f"last_rows {ties}": problems(last_rows(ties), wide=True) for ties in ("arrival", "distinct_time", "strict")},
+    "around rows": problems(st.tuples(near_rows, near_rows).map(sorted).map(tuple).flatmap(around_rows), wide=True),
+    "around time": problems(st.tuples(st.integers(-12, 12), st.integers(0, 12)).flatmap(around_time), wide=True),
+    **{f"policy {evict} {trigger}": policy(evict, trigger) for evict in KINDS for trigger in KINDS},
+    "windows_from": windows_from(),
+    "intervals": problems(st.one_of(slides, slides, grows), lengths=lengths),  # each is in every window it overlaps
+    "snapshot": problems(spec("snapshot", emit=emits), wide=True, lengths=lengths),
+}
+"""Problems of windows of every kind."""

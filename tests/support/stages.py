@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,14 @@ def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
 def merge(plan: Plan, partials: pa.Table) -> pa.Table:
     """One partial for each key and frame, as a table."""
     return merged(Partials(plan, partials)).table
+
+
+def in_batches(plan: Plan, events: pa.Table, count: int) -> pa.Table:
+    """The partials of events in at most so many batches, which are done in any order."""
+    rows = -(-len(events) // count)
+    partials = [accumulate(plan, events.slice(part * rows, rows), part) for part in range(count)]
+    random.Random(count).shuffle(partials)
+    return pa.concat_tables(partials)
 
 
 def results(plan: Plan, partials: pa.Table) -> pa.Table:

@@ -30,13 +30,8 @@ FIRST, LAST = dt.datetime(1, 1, 1, tzinfo=UTC), dt.datetime(9999, 12, 31, 23, 59
 NOON = dt.datetime(2024, 5, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 TIMES = [FIRST, NOON, NOON + dt.timedelta(seconds=5), dt.datetime(1900, 1, 1, 0, 0, 0, 7, tzinfo=UTC), LAST]
 ENDS = [LAST, None, FIRST, LAST, FIRST]
-EVENTS = pa.table(
-    {
-        "t": pa.array(TIMES, pa.timestamp("us", "UTC")),
-        "end": pa.array(ENDS, pa.timestamp("us", "UTC")),
-        "x": pa.array([1, 2, 3, 4, 5], pa.int64()),
-    }
-)
+MOMENTS = pa.timestamp("us", "UTC")
+EVENTS = pa.table({"t": pa.array(TIMES, MOMENTS), "end": pa.array(ENDS, MOMENTS), "x": [1, 2, 3, 4, 5]})
 NAIVE = EVENTS.cast(pa.schema([("t", pa.timestamp("us")), ("end", pa.timestamp("us")), ("x", pa.int64())]))
 HOUR = 3_600_000_000
 
@@ -181,7 +176,6 @@ def test_far_times_of_orc_are_refused_by_name(tmp_path: Path) -> None:
     orc.write_table(NAIVE, tmp_path / "events.orc")
     query = ff.events(ff.files(tmp_path / "events.orc", format="orc"), time="x").window(ff.tumbling(10))
     assert query.aggregate(n=ff.Count())["n"].to_pylist() == [5]
-    with pytest.raises(
-        ff.EngineError, match=r"the column 'end' \(timestamp\[ns\]\): .* out of range .* from 1677 to 2262"
-    ):
+    sentence = r"the column 'end' \(timestamp\[ns\]\): .* out of range .* from 1677 to 2262"
+    with pytest.raises(ff.EngineError, match=sentence):
         query.aggregate(last=ff.Last("end"))

@@ -20,6 +20,8 @@ DAY = dt.datetime(2026, 1, 1)
 UTC = DAY.replace(tzinfo=dt.UTC)
 D = decimal.Decimal
 
+STRUCT = pa.struct([("a", pa.int8()), ("b", pa.string())])
+LARGE_STRUCT = pa.struct([("a", pa.int64()), ("b", pa.large_string())])
 # Of the events, of the other place, of both; two values that both have.
 FIT: list[tuple[pa.DataType, pa.DataType, pa.DataType, list[Any]]] = [
     (pa.string(), pa.large_string(), pa.large_string(), ["a", "b"]),
@@ -42,23 +44,14 @@ FIT: list[tuple[pa.DataType, pa.DataType, pa.DataType, list[Any]]] = [
     (pa.date32(), pa.timestamp("us"), pa.timestamp("us"), [DAY.date(), (DAY + dt.timedelta(1)).date()]),
     (pa.time32("s"), pa.time64("us"), pa.time64("us"), [dt.time(1), dt.time(2)]),
     (pa.duration("s"), pa.duration("ms"), pa.duration("ms"), [dt.timedelta(1), dt.timedelta(2)]),
-    (
-        pa.struct([("a", pa.int8()), ("b", pa.string())]),
-        pa.struct([("a", pa.int64()), ("b", pa.large_string())]),
-        pa.struct([("a", pa.int64()), ("b", pa.large_string())]),
-        [{"a": 1, "b": "x"}, {"a": 2, "b": None}],
-    ),
+    (STRUCT, LARGE_STRUCT, LARGE_STRUCT, [{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
 ]
 APART: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
-    (pa.string(), pa.int64(), "a", 1),
-    (pa.string(), pa.binary(), "a", b"a"),
-    (pa.bool_(), pa.int8(), True, 1),
-    (pa.float64(), pa.decimal128(4, 2), 1.0, D("1.00")),
-    (pa.timestamp("us"), pa.timestamp("us", "UTC"), DAY, UTC),
-    (pa.date32(), pa.timestamp("us", "UTC"), DAY.date(), UTC),
-    (pa.date32(), pa.int64(), DAY.date(), 1),
+    (pa.string(), pa.int64(), "a", 1), (pa.string(), pa.binary(), "a", b"a"), (pa.bool_(), pa.int8(), True, 1),
+    (pa.float64(), pa.decimal128(4, 2), 1.0, D("1.00")), (pa.timestamp("us"), pa.timestamp("us", "UTC"), DAY, UTC),
+    (pa.date32(), pa.timestamp("us", "UTC"), DAY.date(), UTC), (pa.date32(), pa.int64(), DAY.date(), 1),
     (pa.struct([("a", pa.int8())]), pa.struct([("b", pa.int8())]), {"a": 1}, {"b": 1}),
-]
+]  # fmt: skip
 
 
 def values(given: list[Any], type: pa.DataType) -> pa.Array:
@@ -77,12 +70,8 @@ def events(type: pa.DataType, given: list[Any]) -> pa.Table:
 
 
 def from_windows(one: pa.Table, other: pa.Table) -> pa.Table:
-    anchors = (
-        other.select(["k"])
-        .append_column("s", pa.array([0] * len(other)))
-        .append_column("e", pa.array([9] * len(other)))
-    )
-    window = ff.windows_from(anchors, start="s", end="e", by="k")
+    bounds = {name: [end] * len(other) for name, end in (("s", 0), ("e", 9))}
+    window = ff.windows_from(pa.table({"k": other["k"], **bounds}), start="s", end="e", by="k")
     return ff.events(one, time="t", by="k").window(window).aggregate(n=ff.Count())
 
 
@@ -99,31 +88,35 @@ def together(one: pa.Table, other: pa.Table) -> pa.Table:
 PLACES = {"windows_from": from_windows, "fill_keys": filled, "together": together}
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("fit", FIT, ids=lambda fit: f"{fit[0]} {fit[1]}")
-def test_the_wider_type(place: str, fit: Any) -> None:
+def test_the_wider_type(fit: Any) -> None:
+    """Whichever place comes first; but for the zone, which is the first one's."""
     mine, theirs, both, given = fit
     other = pa.table({"t": [5], "k": values(given[1:], theirs)})
-    found = PLACES[place](events(mine, given), other)
-    assert found.schema.field("k").type == both
-    counts = {"windows_from": [2], "fill_keys": [1, 2], "together": [1, 3]}[place]
-    assert found["n"].to_pylist() == counts
-    assert found["k"].equals(pa.chunked_array([values(given[-len(counts) :], both)]))
+    for place, counts in {"windows_from": [2], "fill_keys": [1, 2], "together": [1, 3]}.items():
+        found = PLACES[place](events(mine, given), other)
+        assert found.schema.field("k").type == both
+        assert found["n"].to_pylist() == counts
+        assert found["k"].equals(pa.chunked_array([values(given[-len(counts) :], both)]))
+    mine, theirs = (each.value_type if pa.types.is_dictionary(each) else each for each in (mine, theirs))
+    if pa.string_view() not in (mine, theirs) and getattr(mine, "tz", None) is None:
+        assert wider(mine, theirs) == wider(theirs, mine) == both
 
 
-@pytest.mark.parametrize("place", PLACES)
+SAID = {
+    "windows_from": "the anchors' key 'k' is .*, and 'k' is .*; expected one type",
+    "fill_keys": "fill_keys has the key 'k' as .*, and the events as .*; expected one type",
+    "together": "the column 'k' of the input 'b' is .*, and 'k' of others is .*; expected one type: cast one .*",
+}
+
+
 @pytest.mark.parametrize("apart", APART, ids=lambda apart: f"{apart[0]} {apart[1]}")
-def test_types_of_which_none_is_wider(place: str, apart: Any) -> None:
+def test_types_of_which_none_is_wider(apart: Any) -> None:
     mine, theirs, value, other = apart
-    said = {
-        "windows_from": "the anchors' key 'k' is .*, and 'k' is .*; expected one type",
-        "fill_keys": "fill_keys has the key 'k' as .*, and the events as .*; expected one type",
-        "together": "the column 'k' of the input 'b' is .*, and 'k' of others is .*; expected one type: cast one .*",
-    }
-    for given in ((mine, theirs, value, other), (theirs, mine, other, value)):
-        other = pa.table({"t": [5], "k": pa.array([given[3]], given[1])})
-        with pytest.raises(ff.ColumnError, match=f"^{said[place]}$"):
-            PLACES[place](events(given[0], [given[2]] * 2), other)
+    for type, key, type_there, there in ((mine, value, theirs, other), (theirs, other, mine, value)):
+        for place, sentence in SAID.items():
+            with pytest.raises(ff.ColumnError, match=f"^{sentence}$"):
+                PLACES[place](events(type, [key] * 2), pa.table({"t": [5], "k": pa.array([there], type_there)}))
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -151,11 +144,3 @@ def test_several_windows_with_keys_of_their_own() -> None:
     found = ff.events(data, time="t", by="k").window(*windows).aggregate(n=ff.Count(), high=ff.Max("k"))
     assert found.schema.field("k").type == pa.int32()
     assert set(found["n"].to_pylist()) == {2}
-
-
-@pytest.mark.parametrize("fit", FIT, ids=lambda fit: f"{fit[0]} {fit[1]}")
-def test_the_order_of_the_places_does_not_matter(fit: Any) -> None:
-    """But for the zone, which is the first one's."""
-    mine, theirs = (each.value_type if pa.types.is_dictionary(each) else each for each in fit[:2])
-    if pa.string_view() not in (mine, theirs) and getattr(mine, "tz", None) is None:
-        assert wider(mine, theirs) == wider(theirs, mine) == fit[2]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LARGE = [9_223_372_036_854_775_808, 1, -9_223_372_036_854_775_809, 18_446_744_073_709_551_615, 10**37]
-NAMES = {"csv": "events.csv", "json": "events.json"}
+NAMES = ["csv", "json"]
 
 
 def written(folder: Path, format: str, values: list[Any], name: str = "events") -> Path:
@@ -76,20 +76,16 @@ def test_packed_files_and_nested_columns_of_json(tmp_path: Path) -> None:
     assert row["b"] == 3.5
 
 
-@pytest.mark.parametrize("format", NAMES)
-@pytest.mark.parametrize("values", [["1.5", "9223372036854775808"], ["1.0", "1e20"], ["1e30", "2"], ["0.5", "1"]])
-def test_floats_stay_floats(tmp_path: Path, format: str, values: list[str]) -> None:
-    found = query(ff.files(written(tmp_path, format, values), format=format))  # type: ignore[call-overload]
-    assert found["x"].type == pa.float64()
-    assert found["x"].to_pylist() == sorted(map(float, values))
+EDGES = [(1 << 63) - 1, -(1 << 63)]
 
 
 @pytest.mark.parametrize("format", NAMES)
-@pytest.mark.parametrize("edge", [(1 << 63) - 1, -(1 << 63)])
-def test_what_64_bits_hold_stays_an_integer(tmp_path: Path, format: str, edge: int) -> None:
-    found = query(ff.files(written(tmp_path, format, [edge, 0]), format=format))  # type: ignore[call-overload]
-    assert found["x"].type == pa.int64()
-    assert set(found["x"].to_pylist()) == {edge, 0}
+def test_floats_stay_floats_and_what_64_bits_hold_integers(tmp_path: Path, format: str) -> None:
+    floats = (["1.5", "9223372036854775808"], ["1.0", "1e20"], ["1e30", "2"], ["0.5", "1"])
+    for values, type in (*((each, pa.float64()) for each in floats), *(([edge, 0], pa.int64()) for edge in EDGES)):
+        found = query(ff.files(written(tmp_path, format, values), format=format))  # type: ignore[call-overload]
+        assert found["x"].type == type
+        assert found["x"].to_pylist() == sorted(map(float if type == pa.float64() else int, values))
 
 
 def test_more_than_38_digits(tmp_path: Path) -> None:
@@ -102,11 +98,7 @@ def test_more_than_38_digits(tmp_path: Path) -> None:
         events.window(ff.tumbling(10)).aggregate(s=ff.Sum("x"))
 
 
-LATER: dict[str, tuple[list[Any], str]] = {
-    "an integer beyond 64 bits": ([9_223_372_036_854_775_808], "int64"),
-    "a float": (["1.5"], "int64"),
-    "text": (['"abc"'], "int64"),
-}
+LATER: dict[str, list[Any]] = {"an integer beyond 64 bits": [2**63], "a float": ["1.5"], "text": ['"abc"']}
 
 
 @pytest.mark.parametrize("kind", LATER)
@@ -115,14 +107,14 @@ def test_what_comes_later_and_does_not_fit_is_named(
     tmp_path: Path, format: str, kind: str, limit: Callable[..., None]
 ) -> None:
     """After the block by which the types of columns are known: the column and the value, and never other numbers."""
-    limit(text_block_bytes=1 << 20)
-    values, type = LATER[kind]
-    path = written(tmp_path, format, [*range(150_000), *values])
+    limit(text_block_bytes=1 << 17)
+    values = LATER[kind]
+    path = written(tmp_path, format, [*range(50_000), *values])
     events = ff.events(ff.files(path, format=format), time="t").window(ff.tumbling(10))  # type: ignore[call-overload]
     value = "" if kind == "text" and format == "json" else str(values[0]).strip('"')
-    with pytest.raises(ff.EngineError, match=rf"the column 'x' \({type}\): .*{value}"):
+    with pytest.raises(ff.EngineError, match=rf"the column 'x' \(int64\): .*{value}"):
         events.aggregate(s=ff.Sum("x"))
-    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 150_001
+    assert sum(events.aggregate(n=ff.Count())["n"].to_pylist()) == 50_001
 
 
 def test_large_integers_in_one_file_and_others_in_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,8 +135,8 @@ def test_leading_zeros_are_read_as_everybody_reads_them(tmp_path: Path) -> None:
 
 
 def test_nulls_at_first_are_text_and_no_numbers(tmp_path: Path, limit: Callable[..., None]) -> None:
-    limit(text_block_bytes=1 << 20)
-    path = written(tmp_path, "csv", [*[None] * 200_000, LARGE[0]])
+    limit(text_block_bytes=1 << 17)
+    path = written(tmp_path, "csv", [*[None] * 30_000, LARGE[0]])
     events = ff.events(ff.files(path, format="csv"), time="t").window(ff.tumbling(1_000_000))
     assert events.aggregate(last=ff.Last("x"))["last"].to_pylist() == [str(LARGE[0])]
     with pytest.raises(ff.QueryError, match=r"'x' is string|'x'.*string"):

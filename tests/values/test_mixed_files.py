@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,10 +24,11 @@ TIMES = [0, 5, HOUR, 3 * HOUR]
 NAIVE, ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
 
 
-def folder(place: Path, first: pa.Array, second: pa.Array) -> Path:
+def folder(place: Path, first: pa.Array, second: pa.Array, format: str = "parquet") -> Path:
     """Two files with a column ``t`` of different types, and another one."""
     for name, column in (("a", first), ("b", second)):
-        pq.write_table(pa.table({"t": column, "x": pa.array(range(len(column)))}), place / f"{name}.parquet")
+        table, path = pa.table({"t": column, "x": pa.array(range(len(column)))}), place / f"{name}.{format}"
+        pq.write_table(table, path) if format == "parquet" else pa.feather.write_feather(table, path)
     return place
 
 
@@ -99,11 +102,16 @@ APART: dict[str, tuple[pa.Array, pa.Array]] = {
 
 
 @pytest.mark.parametrize("kind", APART)
-def test_types_that_do_not_fit_together_are_named_and_only_where_they_are_used(tmp_path: Path, kind: str) -> None:
-    files, (first, second) = folder(tmp_path, *APART[kind]), kind.split(" and ")
-    both = f"the column 't' is {first} in '.*a.parquet' and {second} in '.*b.parquet'; expected types of which one"
-    events = ff.events(ff.parquet(files), time="x")
-    with pytest.raises(ff.QueryError, match=both.replace("[", r"\[").replace("(", r"\(").replace(")", r"\)")):
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+@pytest.mark.parametrize("flipped", [False, True])
+def test_types_that_do_not_fit_are_named_and_only_where_they_are_used(
+    tmp_path: Path, kind: str, format: str, flipped: bool
+) -> None:
+    columns, names = (list(each)[:: -1 if flipped else 1] for each in (APART[kind], kind.split(" and ")))
+    folder(tmp_path, *columns, format=format)
+    both = "the column 't' is {} in '.*a.{}' and {} in '.*b.{}'; expected types of which one"
+    events = ff.events(ff.files(str(tmp_path), format=format), time="x")  # type: ignore[call-overload]
+    with pytest.raises(ff.QueryError, match=both.format(re.escape(names[0]), format, re.escape(names[1]), format)):
         events.window(ff.tumbling(10)).aggregate(last=ff.Last("t"))
     assert events.window(ff.tumbling(10)).aggregate(n=ff.Count())["n"].to_pylist() == [4]
 
@@ -111,17 +119,14 @@ def test_types_that_do_not_fit_together_are_named_and_only_where_they_are_used(t
 @pytest.mark.spark
 def test_types_that_spark_does_not_read_are_one_sentence(tmp_path: Path, spark: SparkSession) -> None:
     files = folder(tmp_path, pa.array([1, 2], pa.int64()), pa.array(["a", "b"]))
+    sentence = "^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
     for source in (ff.parquet(files, spark=spark), spark.read.parquet(str(files))):
         query = ff.events(source, time="t").window(ff.tumbling(10))
-        with pytest.raises(
-            ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
-        ):
+        with pytest.raises(ff.EngineError, match=sentence):
             query.aggregate(n=ff.Count()).collect()
         for accumulate in ("spark", "python"):  # before anything is computed
             lazy = query.options(combine="executors", accumulate=accumulate)
-            with pytest.raises(
-                ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
-            ):
+            with pytest.raises(ff.EngineError, match=sentence):
                 lazy.aggregate(n=ff.Count())
     filtered = ff.events(spark.read.parquet(str(files)).where("t > 0"), time="t").window(ff.tumbling(10))
     with pytest.raises(ff.EngineError, match="the column 't' is bigint for Spark"):

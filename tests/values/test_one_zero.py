@@ -17,25 +17,13 @@ import framefold as ff
 
 NEGATIVE_NAN: float = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
 PICKS: dict[str, Any] = {
-    "min": ff.Min("x"),
-    "max": ff.Max("x"),
-    "range": ff.Range("x"),
-    "mode": ff.Mode("x"),
-    "median": ff.Median("x"),
-    "discrete": ff.Quantile("x", 0.5, method="discrete"),
-    "top": ff.TopN("x", 3),
-    "bottom": ff.BottomN("x", 3),
-    "distinct": ff.CountDistinct("x"),
-    "set": ff.CollectSet("x"),
-    "sum_of_distinct": ff.DistinctSum("x"),
-    "counts": ff.Histogram("x"),
-    "reduced": ff.Reducing("x", math.inf, np.minimum),
-    "by": ff.GroupedBy(ff.Count(), "x"),
-    "nested": ff.ElementWise(ff.Max("xs")),
-    "mapped": ff.Filtered(ff.Min("x"), "flag"),
-    "arg_min": ff.ArgMin("place", "x"),
-    "arg_max": ff.ArgMax("place", "x"),
-}
+    "min": ff.Min("x"), "max": ff.Max("x"), "range": ff.Range("x"), "mode": ff.Mode("x"), "median": ff.Median("x"),
+    "discrete": ff.Quantile("x", 0.5, method="discrete"), "top": ff.TopN("x", 3), "bottom": ff.BottomN("x", 3),
+    "distinct": ff.CountDistinct("x"), "set": ff.CollectSet("x"), "sum_of_distinct": ff.DistinctSum("x"),
+    "counts": ff.Histogram("x"), "reduced": ff.Reducing("x", math.inf, np.minimum), "by": ff.GroupedBy(ff.Count(), "x"),
+    "nested": ff.ElementWise(ff.Max("xs")), "mapped": ff.Filtered(ff.Min("x"), "flag"),
+    "arg_min": ff.ArgMin("place", "x"), "arg_max": ff.ArgMax("place", "x"),
+}  # fmt: skip
 
 
 def events(values: list[float], type: pa.DataType | None = None) -> pa.Table:
@@ -63,21 +51,11 @@ def expected(values: list[float]) -> dict[str, Any]:
     distinct = [x for i, x in enumerate(order) if not i or bits(x) != bits(order[i - 1])]
     counts = [(x, sum(bits(x) == bits(y) for y in order)) for x in distinct]
     return {
-        "min": order[0],
-        "max": order[-1],
-        "mode": max(counts, key=lambda each: each[1])[0],
-        "discrete": order[max(math.ceil(len(order) / 2) - 1, 0)],
-        "top": order[::-1][:3],
-        "bottom": order[:3],
-        "distinct": len(distinct),
-        "set": distinct,
-        "counts": counts,
-        "by": counts,
-        "nested": [order[-1]],
-        "mapped": order[0],
-        "arg_min": key.index(min(key)),
-        "arg_max": key.index(max(key)),
-    }
+        "min": order[0], "max": order[-1], "mode": max(counts, key=lambda each: each[1])[0],
+        "discrete": order[max(math.ceil(len(order) / 2) - 1, 0)], "top": order[::-1][:3], "bottom": order[:3],
+        "distinct": len(distinct), "set": distinct, "counts": counts, "by": counts, "nested": [order[-1]],
+        "mapped": order[0], "arg_min": key.index(min(key)), "arg_max": key.index(max(key)),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("type", [pa.float64(), pa.float32(), pa.float16()])
@@ -115,27 +93,21 @@ def test_a_batch_or_many_and_any_windows(way: str) -> None:
     windows: list[Any] = [ff.sliding(7, every=3), ff.around(rows=(-3, 2)), ff.last_rows(5), ff.around(time=(-4, 4))]
     for each in windows:
         tables = [table, pa.Table.from_batches(table.to_batches(max_chunksize=11)), table.take(of.permutation(300))]
-        wanted, *others = (
-            bits(ff.events(rows, time="t").window(each).aggregate(**PICKS).to_pylist()) for rows in tables
-        )
+        windows_of = (ff.events(rows, time="t").window(each) for rows in tables)
+        wanted, *others = (bits(rows.aggregate(**PICKS).to_pylist()) for rows in windows_of)
         assert all(other == wanted for other in others)
 
 
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     """Spark SQL, tasks in mapInArrow, tasks that read files, executors, all as the local engine."""
     of = np.random.default_rng(2)
-    rows = 400
-    columns = {
-        "t": pa.array(of.integers(0, 40, rows) * 1_000_000, pa.timestamp("us", "UTC")),
-        "x": pa.array(of.choice([0.0, -0.0, 1.0, math.nan, NEGATIVE_NAN], rows, p=[0.45, 0.45, 0.04, 0.03, 0.03])),
-        "place": np.arange(rows),
-        "k": of.choice([0.0, -0.0], rows),
-    }
-    table = pa.table(columns | {"g": pa.array(columns["x"]).cast(pa.float32())})
-    picks = {name: PICKS[name] for name in ("min", "max", "range", "mode", "top", "set", "distinct", "median", "by")}
-    picks |= {"low": ff.Min("g"), "high": ff.Max("g")}
+    x = pa.array(of.choice([0.0, -0.0, 1.0, math.nan, NEGATIVE_NAN], 400, p=[0.45, 0.45, 0.04, 0.03, 0.03]))
+    times = pa.array(of.integers(0, 40, 400) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"t": times, "x": x, "k": of.choice([0.0, -0.0], 400), "g": x.cast(pa.float32())})
+    names = ("min", "max", "range", "mode", "top", "set", "distinct", "median", "by")
+    picks = {name: PICKS[name] for name in names} | {"low": ff.Min("g"), "high": ff.Max("g")}
 
-    def found(events: Any, **options: Any) -> Any:
+    def found(events: Any, picks: dict[str, Any] = picks, **options: Any) -> Any:
         query = ff.events(events, time="t", by="k").options(**options).window(ff.sliding("3 seconds", every="1 second"))
         result = query.aggregate(**picks)
         made: pa.Table = result if isinstance(result, pa.Table) else result.toArrow()
@@ -146,12 +118,9 @@ def test_on_spark(spark: Any, tmp_path: Path) -> None:
     assert {row["k"] for row in wanted} == {zeros}
     assert {row["min"] for row in wanted} <= {zeros, nans, bits(1.0)}
     frame = spark.createDataFrame(table).repartition(3)
-    some = {"min": PICKS["min"], "max": PICKS["max"]}
-    assert found(frame) == wanted
-    assert found(frame, combine="executors") == wanted
+    assert found(frame) == found(frame, combine="executors") == wanted
     for number in range(3):
         pq.write_table(table[150 * number : 150 * number + 150], tmp_path / f"{number}.parquet")
     assert found(ff.parquet(str(tmp_path), spark=spark)) == wanted
-    by_sql = ff.events(frame, time="t").options(accumulate="spark").window(ff.tumbling("3 seconds")).aggregate(**some)
-    alone = ff.events(table, time="t").window(ff.tumbling("3 seconds")).aggregate(**some)
-    assert bits(by_sql.toArrow().select(list(some)).to_pylist()) == bits(alone.select(list(some)).to_pylist())
+    by_sql = {name: PICKS[name] for name in ("min", "max")}
+    assert found(frame, by_sql, accumulate="spark") == found(table, by_sql)

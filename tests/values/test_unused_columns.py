@@ -28,15 +28,23 @@ class Own:
     """A value of a class of a user's."""
 
 
+def of_polars(**columns: Any) -> Any:
+    return polars.DataFrame({**GOOD, **columns})
+
+
+def of_pandas(bad: Any) -> Any:
+    return pandas.DataFrame({**GOOD, "bad": bad})
+
+
 BAD: dict[str, Callable[[], Any]] = {
-    "Polars Int128": lambda: polars.DataFrame({**GOOD, "bad": polars.Series([1, 2, 3], dtype=polars.Int128)}),
-    "Polars objects": lambda: polars.DataFrame({**GOOD, "bad": polars.Series([Own()] * 3, dtype=polars.Object)}),
-    "text and numbers": lambda: pandas.DataFrame({**GOOD, "bad": ["a", 1, None]}),
-    "objects": lambda: pandas.DataFrame({**GOOD, "bad": [Own()] * 3}),
-    "complex numbers": lambda: pandas.DataFrame({**GOOD, "bad": [1j, 2j, 3j]}),
-    "lists and numbers": lambda: pandas.DataFrame({**GOOD, "bad": [[1], 2, None]}),
-    "decimals of 78 digits": lambda: pandas.DataFrame({**GOOD, "bad": [LONG, decimal.Decimal("0." + "1" * 39), None]}),
-    "intervals of pandas": lambda: pandas.DataFrame({**GOOD, "bad": pandas.interval_range(0, 3).astype(object)}),
+    "Polars Int128": lambda: of_polars(bad=polars.Series([1, 2, 3], dtype=polars.Int128)),
+    "Polars objects": lambda: of_polars(bad=polars.Series([Own()] * 3, dtype=polars.Object)),
+    "text and numbers": lambda: of_pandas(["a", 1, None]),
+    "objects": lambda: of_pandas([Own()] * 3),
+    "complex numbers": lambda: of_pandas([1j, 2j, 3j]),
+    "lists and numbers": lambda: of_pandas([[1], 2, None]),
+    "decimals of 78 digits": lambda: of_pandas([LONG, decimal.Decimal("0." + "1" * 39), None]),
+    "intervals of pandas": lambda: of_pandas(pandas.interval_range(0, 3).astype(object)),
     "an index of pandas": lambda: pandas.DataFrame(GOOD, index=pandas.Index(["a", 1, None], name="bad")),
 }
 
@@ -52,13 +60,19 @@ EXPECTED = [{"x": 1.5, "last": "a"}, {"x": 4.0, "last": "a"}, {"x": 2.0, "last":
 
 @pytest.mark.parametrize("what", BAD)
 def test_what_is_not_used_is_no_hindrance(what: str) -> None:
+    """Nor in a picture, and beside expressions of Polars."""
+    pytest.importorskip("drawsvg")
     data = BAD[what]()
-    assert ask(ff.events(data, time="t", by="k")) == EXPECTED
-    assert ask(ff.events(data, time="t", by="k").where(pc.field("x") > 0)) == EXPECTED
-    doubled = ff.events(data, time="t", by="k").window(ff.tumbling(5)).aggregate(x=ff.Sum(pc.field("x") * 2))
+    events = ff.events(data, time="t", by="k")
+    assert ask(events) == ask(events.where(pc.field("x") > 0)) == EXPECTED
+    doubled = events.window(ff.tumbling(5)).aggregate(x=ff.Sum(pc.field("x") * 2))
     assert doubled["x"].to_pylist() == [3.0, 8.0, 4.0]
-    both = ff.together(a=ff.events(data, time="t", by="k"), b=ff.events(pa.table(GOOD), time="t", by="k"))
+    both = ff.together(a=events, b=ff.events(pa.table(GOOD), time="t", by="k"))
     assert both.window(ff.tumbling(5)).aggregate(x=ff.Sum("a.x"))["x"].to_pylist() == [1.5, 4.0, 2.0]
+    assert "<svg" in ff.tumbling(5).draw(ff.events(BAD[what](), time="t", by="k")).as_svg()
+    if what.startswith("Polars"):
+        some = events.where(pc.field("x") > 1.5).window(ff.tumbling(5))
+        assert some.aggregate(x=ff.Sum(polars.col("x") * 2), last=ff.Last("k"))["x"].to_pylist() == [8.0, 4.0]
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -79,19 +93,6 @@ def test_what_is_used_is_named(what: str) -> None:
             use()
 
 
-def test_conditions_beside_expressions_of_polars() -> None:
-    for what in ("Polars Int128", "Polars objects"):
-        events = ff.events(BAD[what](), time="t", by="k").where(pc.field("x") > 1.5)
-        found = events.window(ff.tumbling(5)).aggregate(x=ff.Sum(polars.col("x") * 2), last=ff.Last("k"))
-        assert found["x"].to_pylist() == [8.0, 4.0]
-
-
-def test_pictures_have_what_they_show() -> None:
-    pytest.importorskip("drawsvg")
-    for make in BAD.values():
-        assert "<svg" in ff.tumbling(5).draw(ff.events(make(), time="t", by="k")).as_svg()
-
-
 def test_an_index_that_is_the_time() -> None:
     index = pandas.DatetimeIndex([dt.datetime(2026, 1, day) for day in (1, 2, 3)], name="at")
     data = pandas.DataFrame({"x": [1, 2, 3], "bad": ["a", 1, None]}, index=index)
@@ -103,13 +104,6 @@ def test_only_what_is_used_is_converted() -> None:
     table = pa.table({**GOOD, "unused": [["a"]] * 3})
     for data in (table, polars.from_arrow(table), table.to_pandas(), duckdb.from_arrow(table)):
         assert Source(data).batches(["x", "t"]).schema.names == ["x", "t"]
-
-
-def test_two_columns_of_one_name() -> None:
-    data = pandas.DataFrame(
-        [[1, "a", 1.5, 0, 0], [2, "b", 2.0, 0, 0], [8, "a", 4.0, 0, 0]], columns=[*GOOD, "no", "no"]
-    )
-    assert ask(ff.events(data, time="t", by="k")) == EXPECTED
 
 
 def test_decimals_of_39_digits(tmp_path: Any) -> None:
@@ -150,16 +144,17 @@ def test_values_that_arrow_does_not_make_block_no_condition_and_no_expression(ki
     assert doubled["x"].to_pylist() == [2 * row["x"] for row in EXPECTED]
     with pytest.raises(ff.ColumnError, match=r"^Last\('bad'\) keeps values of .*, which Arrow does not make; expected"):
         events.window(ff.tumbling(5)).aggregate(x=ff.Last("bad"))
-    with pytest.raises(
-        ff.ColumnError, match=r"^a relation has all columns, and 'bad' is .*, of which Arrow makes no value"
-    ):
+    sentence = r"^a relation has all columns, and 'bad' is .*, of which Arrow makes no value"
+    with pytest.raises(ff.ColumnError, match=sentence):
         events.window(ff.tumbling(5)).relation()
 
 
-def test_two_columns_of_one_name_in_company() -> None:
-    data = pandas.DataFrame([[1, "a", 1.5, 0, 0]], columns=[*GOOD, "no", "no"])
+def test_two_columns_of_one_name() -> None:
+    rows = [[1, "a", 1.5, 0, 0], [2, "b", 2.0, 0, 0], [8, "a", 4.0, 0, 0]]
+    data = pandas.DataFrame(rows, columns=[*GOOD, "no", "no"])
     events = ff.events(data, time="t", by="k")
-    both = ff.together(a=events, b=events).window(ff.tumbling(5)).aggregate(x=ff.Sum("a.x"), n=ff.Count("b.x"))
-    assert both.select(["x", "n"]).to_pylist() == [{"x": 1.5, "n": 1}]
+    assert ask(events) == EXPECTED
+    both = ff.together(a=events, b=events).window(ff.tumbling(50)).aggregate(x=ff.Sum("a.x"), n=ff.Count("b.x"))
+    assert both.select(["x", "n"]).to_pylist() == [{"x": 5.5, "n": 2}, {"x": 2.0, "n": 1}]
     with pytest.raises(ff.ColumnError, match=r"^a relation has all columns, and 2 are called 'no'; expected one$"):
         events.window(ff.tumbling(5)).relation()

@@ -1,4 +1,4 @@
-"""Days, weeks and months of the zone that times have, and weeks from Monday, as Polars, pandas and DuckDB have them."""
+"""Days, weeks and months of the zone that times have, and weeks from Monday, as Polars has them, and by definition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -35,63 +37,42 @@ def table(zone: str | None, ticks: np.ndarray | None = None) -> pa.Table:
     return pa.table({"t": pa.array(ticks).view(pa.timestamp("us", tz=zone)), "k": [n % 2 for n in range(len(ticks))]})
 
 
-def counts(data: Any, window: Any) -> dict[int, int]:
-    """The number of events by the first microsecond of each window."""
+def microseconds(column: pa.ChunkedArray) -> list[int]:
+    return column.combine_chunks().cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+
+
+def bounds(data: Any, window: Any) -> dict[tuple[int, int], int]:
+    """The number of events by the first microsecond of each window, and the first one after it."""
     found = ff.events(data, time="t").window(window).aggregate(n=ff.Count())
-    starts = found["window"].combine_chunks().field("start").cast(pa.timestamp("us")).cast(pa.int64())
-    return dict(zip(starts.to_pylist(), found["n"].to_pylist(), strict=True))
+    columns = (microseconds(pc.struct_field(found["window"], name)) for name in ("start", "end"))
+    return dict(zip(zip(*columns, strict=True), found["n"].to_pylist(), strict=True))
+
+
+def counts(data: Any, window: Any) -> dict[int, int]:
+    """The same by the first microsecond."""
+    return {start: count for (start, _), count in bounds(data, window).items()}
 
 
 SHORT = {"1 day": "1d", "1 week": "1w", "1 month": "1mo", "1 quarter": "1q", "1 year": "1y", "3 days": "3d"}
 
 
 @pytest.mark.parametrize("zone", [None, *ZONES])
-@pytest.mark.parametrize("size", SHORT)
-def test_tumbling_as_polars_truncates(size: str, zone: str | None) -> None:
-    pl = pytest.importorskip("polars")
-    data = table(zone)
+def test_tumbling_as_polars_truncates(zone: str | None) -> None:
+    data = table(zone, instants(count=1500))
     if zone is not None and not is_known(zone):  # to older versions of pyarrow, where it is refused
         with pytest.raises(ff.QueryError, match="is not known here"):
-            counts(data, ff.tumbling(size))
+            counts(data, ff.tumbling("1 day"))
         return
-    if zone is not None and zone[0] in "+-":  # which Polars does not know: the same by a clock that never changes
-        away = dt.timedelta(hours=5, minutes=30) if zone == "+05:30" else dt.timedelta(hours=-3)
-        wall = pl.from_arrow(data["t"].cast(pa.timestamp("us"))) + away
-        starts = wall.dt.truncate(SHORT[size]) - away
-    else:
+    # Polars knows no zone such as +05:30: the same by a clock that never changes.
+    away = {"+05:30": dt.timedelta(hours=5, minutes=30), "-03:00": dt.timedelta(hours=-3)}.get(zone or "")
+    times: Any = pl.from_arrow(data["t"] if away is None else data["t"].cast(pa.timestamp("us")))
+    for size, short in SHORT.items():
         try:
-            starts = pl.from_arrow(data["t"]).dt.truncate(SHORT[size])
+            starts = times.dt.truncate(short) if away is None else (times + away).dt.truncate(short) - away
         except pl.exceptions.ComputeError as error:
             pytest.skip(f"this Polars has no answer: {error}")
-    want = dict(zip(*(column.to_list() for column in starts.dt.timestamp("us").value_counts()), strict=True))
-    assert counts(data, ff.tumbling(size)) == want
-
-
-@pytest.mark.parametrize("zone", [None, *ZONES[:3]])
-def test_weeks_as_duckdb_and_pandas_have_them(zone: str | None) -> None:
-    duckdb, pd = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
-    data = table(zone)
-    with duckdb.connect() as connection:
-        if zone is not None:
-            connection.execute(f"set TimeZone = '{zone}'")
-        rows = connection.execute(
-            "select epoch_us(date_trunc('week', t)), count(*) from data group by all order by all"
-        ).fetchall()
-    got = counts(data, ff.tumbling("1 week"))
-    assert got == dict(rows)
-    weekly = pd.Series(1, data["t"].to_pandas()).resample("W-MON", closed="left", label="left").sum()
-    starts = (weekly.index.tz_convert("UTC").tz_localize(None) if zone else weekly.index).as_unit("us").asi8
-    assert got == {int(at): int(n) for at, n in zip(starts, weekly, strict=True) if n}
-
-
-def test_weeks_of_dates_begin_on_monday() -> None:
-    days = [dt.date(2026, 1, 1) + dt.timedelta(days=n) for n in range(30)]
-    found = ff.events(pa.table({"t": days}), time="t").window(ff.tumbling("1 week")).aggregate(n=ff.Count())
-    starts = [row["start"] for row in found["window"].to_pylist()]
-    assert starts == sorted({day - dt.timedelta(days=day.weekday()) for day in days})
-    two = ff.events(pa.table({"t": days}), time="t").window(ff.sliding("2w", every="P1W")).aggregate(n=ff.Count())
-    assert {row["start"].weekday() for row in two["window"].to_pylist()} == {0}
-    assert {(row["end"] - row["start"]).days for row in two["window"].to_pylist()} == {14}
+        want = dict(zip(*(column.to_list() for column in starts.dt.timestamp("us").value_counts()), strict=True))
+        assert counts(data, ff.tumbling(size)) == want, size
 
 
 def test_offset_and_timezone_say_otherwise() -> None:
@@ -99,12 +80,10 @@ def test_offset_and_timezone_say_otherwise() -> None:
     utc = table("UTC")
     assert counts(data, ff.tumbling("1 day", timezone="UTC")) == counts(utc, ff.tumbling("1 day"))
     assert counts(utc, ff.tumbling("1 day", timezone="America/New_York")) == counts(data, ff.tumbling("1 day"))
-    for zone, windows in (("America/New_York", data), (None, table(None)), ("UTC", utc)):
-        for offset, weekday in (("-1 day", 6), ("3 days", 3), ("0 days", 0)):
-            starts = counts(windows, ff.tumbling("1 week", offset=offset))
-            local = [from_utc(start, zone) for start in starts]
-            assert {each.weekday() for each in local} == {weekday}
-            assert {each.time() for each in local} == {dt.time()}
+    for zone, windows in (("America/New_York", data), (None, table(None))):
+        for offset, weekday in (("-1 day", 6), ("0 days", 0)):
+            local = [from_utc(start, zone) for start in counts(windows, ff.tumbling("1 week", offset=offset))]
+            assert {(each.weekday(), each.time()) for each in local} == {(weekday, dt.time())}
     nine = [from_utc(start, "America/New_York") for start in counts(data, ff.tumbling("1 day", offset="9 hours"))]
     assert {each.hour for each in nine} == {9}
     moment = dt.datetime(2018, 3, 5, 14, tzinfo=dt.UTC)  # a Monday, nine o'clock in New York
@@ -160,35 +139,23 @@ CYCLES = [
 def test_cumulating_since_midnight(size: str, every: str, hours: int, days: int, zone: str) -> None:
     """Also on the days of 23 and 25 hours, and over chunks, streams and interval bounds."""
     ticks = instants(24 * 320, 700, "2018-02-10")
-    events = ff.events(table(zone, ticks), time="t")
-    want = clock_cycles(ticks, zone, hours, days)
-    found = events.window(ff.cumulating(size, every=every)).aggregate(n=ff.Count())
-    assert bounds(found) == want
-    explicit = ff.events(table("UTC", ticks), time="t").window(ff.cumulating(size, every=every, timezone=zone))
-    assert bounds(explicit.aggregate(n=ff.Count())) == want
-    filled = events.window(ff.cumulating(size, every=every, empty="emit")).aggregate(n=ff.Count())
-    with_events = {at: n for at, n in bounds(filled).items() if n}
-    assert with_events == want
-    assert all(begin < end for begin, end in bounds(filled))
-    assert len(bounds(filled)) == len(filled)
-
-
-def bounds(found: pa.Table) -> dict[tuple[int, int], int]:
-    window = found["window"].combine_chunks()
-    start, end = (window.field(name).cast(pa.timestamp("us")).cast(pa.int64()).to_pylist() for name in ("start", "end"))
-    return dict(zip(zip(start, end, strict=True), found["n"].to_pylist(), strict=True))
+    data, want = table(zone, ticks), clock_cycles(ticks, zone, hours, days)
+    assert bounds(data, ff.cumulating(size, every=every)) == want
+    assert bounds(table("UTC", ticks), ff.cumulating(size, every=every, timezone=zone)) == want
+    filled = bounds(data, ff.cumulating(size, every=every, empty="emit"))
+    assert {at: n for at, n in filled.items() if n} == want
+    assert all(begin < end for begin, end in filled)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
 def test_landmarks_end_with_days(zone: str) -> None:
     ticks = instants(24 * 300, 500, "2018-02-10")
-    events = ff.events(table(zone, ticks), time="t")
-    found = events.window(ff.landmark(every="1 day", stamp="end")).aggregate(n=ff.Count())
-    ends = found["at"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+    data = table(zone, ticks)
+    found = ff.events(data, time="t").window(ff.landmark(every="1 day", stamp="end")).aggregate(n=ff.Count())
+    ends = microseconds(found["at"])
     assert {from_utc(end, zone).time() for end in ends} == {dt.time()}
     assert found["n"].to_pylist() == [int((ticks < end).sum()) for end in ends]
     since = dt.date(2018, 3, 1)
-    found = events.window(ff.landmark(since=since, every="1 week")).aggregate(n=ff.Count())
     begin = midnight(since, zone)
     want = {}
     for week in range(1, 60):
@@ -196,27 +163,27 @@ def test_landmarks_end_with_days(zone: str) -> None:
         want[begin, end] = int(((ticks >= begin) & (ticks < end)).sum())
         if end > ticks.max():
             break
-    assert bounds(found) == {at: n for at, n in want.items() if n}
+    assert bounds(data, ff.landmark(since=since, every="1 week")) == {at: n for at, n in want.items() if n}
 
 
 def test_a_trigger_by_time_comes_at_midnight() -> None:
     ticks = instants(24 * 90, 200, "2018-02-10")
     windows = ff.policy(ff.by_count(5), ff.by_time("1 day"))
     found = ff.events(table("America/New_York", ticks), time="t").window(windows).aggregate(n=ff.Count())
-    at = found["at"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
+    at = microseconds(found["at"])
     assert len(at) > 80
     assert {from_utc(each, "America/New_York").time() for each in at} == {dt.time()}
 
 
-def test_a_date_is_its_midnight_in_the_zone() -> None:
+def test_a_date_is_its_midnight_in_the_zone_that_is_said_or_that_of_the_column() -> None:
+    """Also where that which is said is UTC, and the column's is another."""
     data = table("America/New_York", instants(24 * 4, 20, "2018-03-10"))
-    window = ff.tumbling("1 day", empty="emit", fill_from="2018-03-01", fill_to=dt.date(2018, 4, 1))
-    starts = list(counts(data, window))
-    assert starts == [midnight(dt.date(2018, 3, day), "America/New_York") for day in range(1, 32)]
-    berlin = ff.tumbling(
-        "1 day", empty="emit", fill_from="2018-03-01", fill_to=dt.date(2018, 4, 1), timezone="Europe/Berlin"
-    )
-    assert list(counts(data, berlin)) == [midnight(dt.date(2018, 3, day), "Europe/Berlin") for day in range(1, 32)]
+    day = dt.date(2018, 3, 11)
+    between: dict[str, Any] = {"empty": "emit", "fill_from": "2018-03-01", "fill_to": dt.date(2018, 4, 1)}
+    for said, zone in ((None, "America/New_York"), ("Europe/Berlin", "Europe/Berlin"), ("UTC", "UTC")):
+        midnights = [midnight(dt.date(2018, 3, day), zone) for day in range(1, 32)]
+        assert list(counts(data, ff.tumbling("1 day", timezone=said, **between))) == midnights
+        assert set(counts(data, ff.landmark(since=day, every="1 day", timezone=said))) == {midnight(day, zone)}
 
 
 def test_size_and_step_that_do_not_go_together() -> None:
@@ -246,35 +213,23 @@ def test_files_and_streams_have_the_days_of_the_column(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("default::framefold.CalendarWarning")
 def test_what_lies_elsewhere_than_before_is_warned_of() -> None:
     zoned, naive = table("America/New_York"), table(None)
-    with pytest.warns(ff.CalendarWarning, match="are those of the time 't', which is in America/New_York; up to now"):
-        counts(zoned, ff.tumbling("1 day"))
-    with pytest.warns(ff.CalendarWarning, match="on a Monday; up to now they began on a Thursday: offset='3 days'"):
-        counts(naive, ff.tumbling("1 week"))
-    with pytest.warns(ff.CalendarWarning, match="the offset '4 days' of weeks counts from a Monday"):
-        counts(naive, ff.tumbling("1 week", offset="4 days"))
+    for data, windows, sentence in (
+        (zoned, ff.tumbling("1 day"), "are those of the time 't', which is in America/New_York; up to now"),
+        (naive, ff.tumbling("1 week"), "on a Monday; up to now they began on a Thursday: offset='3 days'"),
+        (naive, ff.tumbling("1 week", offset="4 days"), "the offset '4 days' of weeks counts from a Monday"),
+    ):
+        with pytest.warns(ff.CalendarWarning, match=sentence):
+            counts(data, windows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for data, windows in (
-            (zoned, ff.tumbling("1 day", timezone="UTC")),
-            (zoned, ff.tumbling("1 day", timezone="America/New_York")),
+        for data, *several in (
+            (zoned, ff.tumbling("1 day", timezone="UTC"), ff.tumbling("1 day", timezone="America/New_York")),
             (zoned, ff.tumbling("24 hours")),
-            (naive, ff.tumbling("1 day")),
-            (naive, ff.tumbling("1 week", offset="0 days")),
-            (naive, ff.tumbling("1 month")),
-            (table("UTC"), ff.tumbling("1 month")),
-            (table("UTC"), ff.tumbling("1 week", timezone="UTC")),
+            (naive, ff.tumbling("1 day"), ff.tumbling("1 week", offset="0 days"), ff.tumbling("1 month")),
+            (table("UTC"), ff.tumbling("1 month"), ff.tumbling("1 week", timezone="UTC")),
         ):
-            counts(data, windows)
-
-
-def test_a_date_is_of_the_zone_that_is_said() -> None:
-    """Also where that is UTC, and the column's is another."""
-    data = table("America/New_York", instants(24 * 4, 20, "2018-03-10"))
-    day = dt.date(2018, 3, 11)
-    for zone in ("UTC", "Europe/Berlin"):
-        found = ff.events(data, time="t").window(ff.landmark(since=day, every="1 day", timezone=zone))
-        starts = {start for start, _ in bounds(found.aggregate(n=ff.Count()))}
-        assert starts == {midnight(day, zone)}
+            for windows in several:
+                counts(data, windows)
 
 
 @pytest.mark.parametrize("since", [dt.datetime(2026, 5, 1, 9), "2026-05-01T09:00"])

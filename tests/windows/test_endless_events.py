@@ -35,20 +35,16 @@ def ticks(value: Any, kind: pa.DataType) -> Any:
 SNAPSHOTS = [(0, 4, 1), (4, 10, 3), (10, 12, 2), (12, 20, 6), (20, None, 2)]
 
 
+def summed(column: pa.Array) -> pa.Array:
+    return pa.array([sum(each) for each in column.to_pylist()], pa.int64())
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize(
-    "x",
-    [
-        ff.Sum("x"),
-        ff.CollectList("x").then(
-            lambda x: pa.array([sum(each) for each in x.to_pylist()], pa.int64()), result=pa.int64()
-        ),
-    ],
-)
-def test_snapshots_take_in_what_never_ends(kind: pa.DataType, x: Any) -> None:
-    found = ff.events(table(kind), time="a", until="b").window(ff.snapshot()).aggregate(x=x).to_pylist()
-    bounds = [(ticks(row["window"]["start"], kind), ticks(row["window"]["end"], kind), row["x"]) for row in found]
-    assert bounds == SNAPSHOTS
+def test_snapshots_take_in_what_never_ends(kind: pa.DataType) -> None:
+    for x in (ff.Sum("x"), ff.CollectList("x").then(summed, result=pa.int64())):
+        found = ff.events(table(kind), time="a", until="b").window(ff.snapshot()).aggregate(x=x).to_pylist()
+        bounds = [(ticks(row["window"]["start"], kind), ticks(row["window"]["end"], kind), row["x"]) for row in found]
+        assert bounds == SNAPSHOTS
 
 
 def test_snapshots_on_spark(spark: SparkSession) -> None:
@@ -76,17 +72,11 @@ def test_where_it_cannot_be_answered(windows: Any, output: Any, why: str) -> Non
 
 def test_the_longest_life_ends_them() -> None:
     asked = ff.events(table(pa.int64()), time="a", until="b", longest=3).window(ff.tumbling(5))
-    found = asked.aggregate(x=ff.Sum("x"), c=ff.Covered()).to_pylist()
-    ended = [(since, min(since + 3, until or since + 3), x) for since, until, x in ROWS]
-    expected = []
-    for start in (0, 5, 10):
-        lives = [
-            (max(since, start), min(until, start + 5), x)
-            for since, until, x in ended
-            if since < start + 5 and until > start
-        ]
-        expected.append((sum(x for *_, x in lives), len({t for since, until, _ in lives for t in range(since, until)})))
-    assert [(row["x"], row["c"]) for row in found] == expected
+    lives = [(set(range(since, min(since + 3, until or since + 3))), x) for since, until, x in ROWS]
+    for row, start in zip(asked.aggregate(x=ff.Sum("x"), c=ff.Covered()).to_pylist(), (0, 5, 10), strict=True):
+        inside = [(life & set(range(start, start + 5)), x) for life, x in lives]
+        wanted = sum(x for life, x in inside if life), len(set().union(*(life for life, _ in inside)))
+        assert (row["x"], row["c"]) == wanted
 
 
 def test_a_relation_of_interval_events() -> None:
@@ -98,7 +88,7 @@ def test_a_relation_of_interval_events() -> None:
     assert rows["ts"].to_pylist()[1] == dt.datetime(1970, 1, 1, microsecond=4)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_stream_gives_the_windows_that_end(seed: int) -> None:
     draw = random.Random(seed)
     begins = sorted(draw.randrange(30) for _ in range(14))

@@ -8,12 +8,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -66,26 +63,29 @@ def expected(
     return rows
 
 
+KEYS_IN_GAPS = [(1, "a", 1), (13, "a", 1), (3, "b", 1), (29, "b", 1)]
+GAPS: dict[str, Any] = {"steps": (2, 5), "closed": "left", "grows": False, "keyed": False}
+
+
+@example(events=[(16, "a", 1)], start=3, length=None, **GAPS)  # in a gap: the next window is the first
+@example(events=[(1, "a", 1)], start=None, length=14, **GAPS)
+@example(events=KEYS_IN_GAPS, start=None, length=None, **GAPS)  # "b" is in gaps only, and has no windows
+@example(events=KEYS_IN_GAPS, start=0, length=None, **GAPS)
+@example(events=KEYS_IN_GAPS, start=5, length=6, **GAPS)  # but here it has all
 @given(
-    st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab"), st.integers(-9, 9)), max_size=9),
-    st.integers(1, 9),
-    st.integers(1, 9),
-    st.sampled_from(["left", "right"]),
-    st.one_of(st.none(), st.integers(-25, 20)),
-    st.one_of(st.none(), st.integers(1, 20)),
-    st.booleans(),
-    st.booleans(),
+    events=st.lists(st.tuples(st.integers(-20, 20), st.sampled_from("ab"), st.integers(-9, 9)), max_size=9),
+    steps=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    closed=st.sampled_from(["left", "right"]),
+    start=st.one_of(st.none(), st.integers(-25, 20)),
+    length=st.one_of(st.none(), st.integers(1, 20)),
+    grows=st.booleans(),
+    keyed=st.booleans(),
 )
 def test_sliding_and_cumulating_windows_by_definition(
-    events: list[Event],
-    size: int,
-    every: int,
-    closed: str,
-    start: int | None,
-    length: int | None,
-    grows: bool,
+    events: list[Event], steps: tuple[int, int], closed: str, start: int | None, length: int | None, grows: bool,
     keyed: bool,
-) -> None:
+) -> None:  # fmt: skip
+    size, every = steps
     end = None if length is None else (start or 0) + length
     keys = {"b", "c"} if keyed and start is not None and end is not None else set()
     choices: dict[str, Any] = {"closed": closed, "empty": "emit", "fill_from": start, "fill_to": end}
@@ -102,43 +102,6 @@ def test_sliding_and_cumulating_windows_by_definition(
             found(events, windows)
         return
     assert found(events, windows) == expected(events, all_of, closed, start, end, keys)
-
-
-def test_from_a_time_in_a_gap_the_next_window_is_the_first() -> None:
-    windows = ff.sliding(2, every=5, empty="emit", gaps="allow", fill_from=3)
-    assert [row[1:4] for row in found([(16, "a", 1)], windows)] == [(5, 7, 0), (10, 12, 0), (15, 17, 1)]
-    windows = ff.sliding(2, every=5, empty="emit", gaps="allow", fill_to=14)
-    assert [row[1:4] for row in found([(1, "a", 1)], windows)] == [(0, 2, 1), (5, 7, 0), (10, 12, 0)]
-
-
-def test_events_in_gaps_ask_for_no_windows_but_for_those_of_their_keys() -> None:
-    """Of a key that is in gaps only there are none; between two times each key has all, wherever its events are."""
-    between: dict[str, Any] = {"gaps": "allow", "empty": "emit"}
-    events = [(1, "a", 1), (13, "a", 1), (3, "b", 1), (29, "b", 1)]
-    assert found(events, ff.sliding(2, every=5, **between)) == [("a", 0, 2, 1, 1)]
-    assert found(events, ff.sliding(2, every=5, **between, fill_from=0)) == [("a", 0, 2, 1, 1)]
-    filled = found(events, ff.sliding(2, every=5, **between, fill_from=5, fill_to=11))
-    assert [row[:4] for row in filled] == [
-        ("a", 0, 2, 1), ("a", 5, 7, 0), ("a", 10, 12, 0), ("b", 5, 7, 0), ("b", 10, 12, 0)
-    ]  # fmt: skip
-
-
-def test_days_as_pandas_and_polars_fill_them() -> None:
-    rng = np.random.default_rng(2)
-    days = pa.array(rng.integers(20_000, 20_040, 30), pa.int32()).view(pa.date32())
-    events = pa.table({"day": days, "shop": rng.choice(["a", "b"], 30), "sold": rng.integers(0, 9, 30)})
-    first, after = dt.date(2024, 9, 20), dt.date(2024, 12, 1)
-    shops = pl.DataFrame({"shop": ["a", "b", "c"], "city": ["x", "y", "z"]})
-    windows = ff.tumbling("1 day", empty="emit", fill_from=first, fill_to=after, fill_keys=shops)
-    ours = ff.events(events, time="day", by="shop").window(windows).aggregate(sold=ff.Sum("sold", empty=0)).to_pandas()
-    frame = events.to_pandas()
-    index = pd.MultiIndex.from_product([["a", "b", "c"], pd.date_range(first, after, inclusive="left").date])
-    theirs = frame.groupby(["shop", "day"])["sold"].sum().reindex(index, fill_value=0)
-    assert ours["sold"].tolist() == theirs.tolist()
-    assert list(zip(ours["shop"], (each["start"] for each in ours["window"]), strict=True)) == index.tolist()
-    grid = shops.join(pl.select(day=pl.date_range(first, after, closed="left")), how="cross")
-    sums: Any = pl.from_arrow(events).group_by("shop", "day").agg(pl.sum("sold"))  # type: ignore[union-attr]
-    assert ours["sold"].tolist() == grid.join(sums, on=["shop", "day"], how="left")["sold"].fill_null(0).to_list()
 
 
 def test_every_operation_gives_of_a_window_without_an_event_what_it_always_does() -> None:
@@ -202,65 +165,41 @@ def test_it_is_explained() -> None:
     assert "windows without an event are given too, also from 0 to 30 for given keys" in text
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (
-            lambda: ff.tumbling(3, fill_from=1),
-            "fill_from is given, but windows without an event are left out; expected empty='emit'",
-        ),
-        (
-            lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1),
-            "fill_to is given, but a window like the one before it is left out; expected emit='every'",
-        ),
-        (
-            lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=pa.table({"k": []})),
-            "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times "
-            "of its own",
-        ),
-    ],
-)
-def test_arguments_that_are_refused(make: Callable[[], Any], sentence: str) -> None:
-    with pytest.raises(ff.QueryError, match=f"^{re.escape(sentence)}$"):
-        make()
-
-
 def filled(**choices: Any) -> Any:
     return ff.tumbling(3, empty="emit", **({"fill_from": 0, "fill_to": 9} | choices))
 
 
-@pytest.mark.parametrize(
-    ("windows", "error", "sentence"),
-    [
-        ([filled(fill_to=0)], ff.QueryError, "fill_from is 0 and fill_to is 0; expected fill_from before fill_to"),
-        (
-            [filled(fill_from="2026-01-01")],
-            ff.ColumnError,
-            "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer",
-        ),
-        (
-            [filled(), ff.session(2)],
-            ff.QueryError,
-            "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one "
-            "pass; expected one kind of windows over events of one time",
-        ),
-        (
-            [filled(fill_keys=pa.table({"key": ["a"]}))],
-            ff.ColumnError,
-            "fill_keys lacks the key 'k'; there are 'key'",
-        ),
-        (
-            [filled(fill_keys=pa.table({"k": [dt.date(2026, 1, 1)]}))],
-            ff.ColumnError,
-            "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type",
-        ),
-        ([filled(fill_keys=["a"])], ff.QueryError, "fill_keys is a list; expected a table with the columns of by="),
-    ],
-)
-def test_queries_that_are_refused(windows: list[Any], error: type[Exception], sentence: str) -> None:
-    events = pa.table({"t": [1], "k": [2]})
-    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
-        ff.events(events, time="t", by="k").window(*windows).aggregate(n=ff.Count())
+def asked(*windows: Any) -> Any:
+    return ff.events(pa.table({"t": [1], "k": [2]}), time="t", by="k").window(*windows).aggregate(n=ff.Count())
+
+
+KEYS = pa.table({"k": [dt.date(2026, 1, 1)]})
+OTHER_KEYS = pa.table({"key": ["a"]})
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: ff.tumbling(3, fill_from=1),
+     "fill_from is given, but windows without an event are left out; expected empty='emit'"),
+    (lambda: ff.cumulating(4, 2, empty="emit", emit="on_change", fill_to=1),
+     "fill_to is given, but a window like the one before it is left out; expected emit='every'"),
+    (lambda: ff.sliding(3, 1, empty="emit", fill_to=3, fill_keys=KEYS),
+     "fill_keys is given without both fill_from and fill_to; expected them: a key without an event has no times of its "
+     "own"),
+    (lambda: asked(filled(fill_to=0)), "fill_from is 0 and fill_to is 0; expected fill_from before fill_to"),
+    (lambda: asked(filled(fill_from="2026-01-01")),
+     "fill_from is '2026-01-01', but the time 't' is an integer column (int64); expected an integer"),
+    (lambda: asked(filled(), ff.session(2)),
+     "windows of 3 every 3 are filled (fill_from=, fill_to=), and there are several kinds of windows in one pass; "
+     "expected one kind of windows over events of one time"),
+    (lambda: asked(filled(fill_keys=OTHER_KEYS)), "fill_keys lacks the key 'k'; there are 'key'"),
+    (lambda: asked(filled(fill_keys=KEYS)),
+     "fill_keys has the key 'k' as date32[day], and the events as int64; expected one type"),
+    (lambda: asked(filled(fill_keys=["a"])), "fill_keys is a list; expected a table with the columns of by="),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "sentence"), REFUSED)
+def test_what_is_refused(call: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises((ff.QueryError, ff.ColumnError), match=f"^{re.escape(sentence)}$"):
+        call()
 
 
 def test_intervals_and_keys_of_events_without_a_key_are_refused() -> None:

@@ -1,8 +1,9 @@
-"""Lookbacks of many labels, whose keys go side by side, against a definition of each."""
+"""Lookbacks of many labels, looked up in events that are in order, or slid key by key, against a definition of each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -12,90 +13,126 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.duck import asked as asked_duckdb
-from ..support.inner import inner, place_of
+from ..oracles.windows_rows import holds
+from ..support.inner import answers, inner, place_of
 from ..support.limits import limits
-from ..support.loops import WAYS, by
+from ..support.loops import WAYS, by, needs_loops
 
 KEYS = [None, *(f"key {number}" for number in range(9))]
+OUTPUTS: dict[str, tuple[Any, Any]] = {
+    "last": (ff.Last("x"), lambda rows: rows[-1] if rows else None),
+    "first": (ff.First("x"), lambda rows: rows[0] if rows else None),
+    "change": (ff.Last("x") - ff.First("x"), lambda rows: rows[-1] - rows[0] if rows else None),
+    "sum": (ff.Sum("x"), lambda rows: sum(rows) if rows else None),
+    "count": (ff.Count("x"), len),
+    "mean": (ff.Mean("x"), lambda rows: sum(rows) / len(rows) if rows else None),
+    "both": (
+        ff.AllOf(a=ff.First("x"), b=ff.Last("x")),
+        lambda rows: {"a": rows[0] if rows else None, "b": rows[-1] if rows else None},
+    ),
+    "most": (ff.Max("x"), lambda rows: max(rows, default=None)),
+    "least": (ff.Min("x"), lambda rows: min(rows, default=None)),
+    "middle": (ff.Median("x"), lambda rows: median(rows) if rows else None),
+}
+"""Operations, and what they are of the values in a window, in their order. The last three are not looked up."""
+SLID = ("most", "least", "middle")
 
 
-def events(rows: int, first: int, seed: int) -> pa.Table:
-    """Rows of some keys from a first one on, in no order of time."""
+def events(rows: int, first: int, seed: int, nulls: float = 0.2) -> pa.Table:
+    """Rows of some keys from a first one on, several at a time, in no order of time."""
     rng = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "k": pa.array([KEYS[at] for at in rng.integers(first, first + 7, rows)], pa.string()),
-            "n": pa.array(rng.integers(0, 2, rows)),
-            "t": rng.integers(0, 300, rows),
-            "x": pa.array(rng.integers(-99, 99, rows).astype(float), mask=rng.random(rows) < 0.2),
-        }
+    return pa.table({
+        "k": pa.array([KEYS[at] for at in rng.integers(first, first + 7, rows)], pa.string()),
+        "n": rng.integers(0, 2, rows), "t": rng.integers(0, 300, rows),
+        "x": pa.array(rng.integers(-99, 99, rows).astype(float), mask=rng.random(rows) < nulls),
+    })  # fmt: skip
+
+
+def right(table: pa.Table, labels: pa.Table, keys: Sequence[str], size: int, closed: str) -> list[list[float]]:
+    """The values in the window of each label, by definition."""
+    rows: dict[Any, list[dict[str, Any]]] = {}
+    for row in sorted(table.to_pylist(), key=lambda row: row["t"]):  # of one time as they came
+        if row["x"] is not None:
+            rows.setdefault(tuple(row[key] for key in keys), []).append(row)
+    found = []
+    for label in labels.to_pylist():
+        own, at = rows.get(tuple(label[key] for key in keys), []), label["at"]
+        found.append([row["x"] for row in own if holds(closed, at - size, row["t"], at)])
+    return found
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each query that asked was answered without sorting the events."""
+    return answers(monkeypatch, "results as of labels")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
+@pytest.mark.parametrize("order", ["none", "at", "k"])
+def test_each_label_has_its_windows(order: str, closed: Any, way: str, looked_up: list[bool]) -> None:
+    """By all outputs in parts of few keys; and by each alone, which is looked up where events are in order."""
+    for keys, nulls in ((["k"], 0.4), (["k", "n"], 0.0)):
+        table, labels = events(300, 0, 1, nulls), events(150, 3, 2).rename_columns(["k", "n", "at", "x"]).drop("x")
+        if order != "none":
+            table, labels = table.sort_by("t"), labels.sort_by(order)
+        asked = ff.events(table, time="t", by=keys).window(ff.lookback(3, 100, at=labels, closed=closed))
+        with limits(keys_rows=64, many_rows=50, lookback_edges=4), by(way):
+            together = asked.with_columns(**{name: operation for name, (operation, _) in OUTPUTS.items()})
+        assert together.select(labels.column_names).equals(labels)
+        windows = {size: right(table, labels, keys, size, closed) for size in (3, 100)}
+        for name, (operation, result) in OUTPUTS.items():
+            looked_up.clear()
+            with by(way):
+                alone = asked.with_columns(**{name: operation})
+            assert any(looked_up) == (way == "loops" and order != "none" and name not in SLID), name
+            for size, values in windows.items():
+                wanted = list(map(result, values))
+                for found in (together, alone):
+                    assert found[f"{name}_{size}"].to_pylist() == wanted, (name, keys, size)
+
+
+@needs_loops
+def test_small_tables_that_are_looked_up(looked_up: list[bool]) -> None:
+    table = pa.table({"t": [0, 1, 2], "k": ["a", "a", "a"], "x": [5, 6, 7]})
+    wanted = pa.table({"k": ["a", "a"], "at": [1, 2]})
+    asked = ff.events(table, time="t", by="k").window(ff.lookback(1, at=wanted, closed="left"))
+    change = ff.Last("x") - ff.First("x") + ff.Last("x")
+    for operation in (ff.Last("x"), ff.First("x"), change, ff.Sum("x"), ff.Mean("x"), ff.Min("x")):
+        assert asked.with_columns(r=operation)["r_1"].to_pylist() == [5, 6]
+    looked_up.clear()
+    table = pa.table(
+        {"k": ["a"] * 4, "t": [1, 1, 2, 2], "i": [1, 2, 1, 2], "s": ["p", "q", "r", "s"], "d": [1.5, None, 2.5, None]}
     )
+    labels = pa.table({"k": ["a", "b"], "at": [2, 9]})
+    asked = ff.events(table, time="t", by="k", ties=["i"]).window(ff.lookback(9, at=labels))
+    found = asked.with_columns(s=ff.Last("s"), d=ff.Last("d"), t=ff.First("t"))
+    assert found.select(["s_9", "d_9", "t_9"]).to_pydict() == {"s_9": ["q", None], "d_9": [1.5, None], "t_9": [1, None]}
+    assert looked_up == [True]
 
 
-def of_window(rows: list[dict[str, Any]], keys: Sequence[str], label: dict[str, Any], size: int) -> list[float]:
-    """The values of the window ``[at - size, at)`` of a label's key, in the order of rows."""
-    own = [row for row in rows if label["at"] - size <= row["t"] < label["at"] and row["x"] is not None]
-    return [row["x"] for row in own if all(row[key] == label[key] for key in keys)]
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("keys", [["k"], ["k", "n"]])
-@pytest.mark.parametrize("order", ["none", "time", "key"])
-def test_each_label_has_its_windows(keys: list[str], order: str, way: str) -> None:
-    table, labels = events(240, 0, 1), events(90, 3, 2).select(["k", "n", "t"]).rename_columns(["k", "n", "at"])
-    if order != "none":
-        table = table.sort_by("t")
-        labels = labels.sort_by("at" if order == "time" else "k")
-    with limits(keys_rows=64, many_rows=50, lookback_edges=4), by(way):
-        asked = ff.events(table, time="t", by=keys).window(ff.lookback(20, 100, at=labels))
-        found = asked.with_columns(n=ff.Count("x"), s=ff.Sum("x"), last=ff.Last("x"), most=ff.Max("x"))
-    assert found.select(labels.column_names).equals(labels)
-    rows = sorted(table.to_pylist(), key=lambda row: row["t"])  # of one time as they came
-    for row in found.to_pylist():
-        for size in (20, 100):
-            values = of_window(rows, keys, row, size)
-            assert row[f"n_{size}"] == len(values)
-            assert row[f"s_{size}"] == (sum(values) if values else None)
-            assert row[f"last_{size}"] == (values[-1] if values else None)
-            assert row[f"most_{size}"] == max(values, default=None)
+def test_others_slide(looked_up: list[bool]) -> None:
+    windows = ff.lookback(3, at=events(50, 0, 2).sort_by("t").select(["k", "t"]).rename_columns(["k", "at"]))
+    for output in (ff.Last("x", ties="n"), ff.Last("x").then(lambda values: values), ff.CollectList("x")):
+        ff.events(events(90, 0, 1).sort_by("t"), time="t", by="k").window(windows).with_columns(r=output)
+    assert not any(looked_up)
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("closed", ["left", "both", "neither"])
-@pytest.mark.parametrize("block_rows", [1, 1 << 16])
+@pytest.mark.parametrize(("closed", "block_rows"), [("left", 1), ("both", 1 << 16), ("neither", 1)])
 def test_windows_of_all_sizes_slide_as_one_set_of_ranges(block_rows: int, closed: Any, way: str) -> None:
     """Some of them empty, some with null values only; in several parts of keys, each in one block of rows or more."""
     table, labels = events(900, 0, 3), events(400, 1, 4).select(["k", "t"]).rename_columns(["k", "at"])
-    outputs = {
-        "n": ff.Count("x"),
-        "s": ff.Sum("x"),
-        "least": ff.Min("x"),
-        "mean": ff.Average("n"),
-        "mid": ff.Median("x"),
-    }
-    sizes = (1, 7, 40, 250)
+    names, sizes = ("count", "sum", "least", "mean", "middle"), (1, 7, 40, 250)
     with limits(keys_rows=400, lookback_edges=4, block_rows=block_rows), by(way):
         asked = ff.events(table, time="t", by="k").window(ff.lookback(*sizes, at=labels, closed=closed))
         with patch.object(*place_of("kernels"), side_effect=inner("kernels")) as kernels:
-            found = asked.with_columns(**outputs)
+            found = asked.with_columns(**{name: OUTPUTS[name][0] for name in names})
     assert kernels.call_count == len({id(call.args[1]) for call in kernels.call_args_list}) > 4, "once for all sizes"
-    begins, ends = ("<" if closed == "neither" else "<="), ("<=" if closed == "both" else "<")
-    columns = ", ".join(
-        f"{call} filter (where l.at - {size} {begins} t) as {name}_{size}"
-        for name, call in {
-            "n": "count(x)", "s": "sum(x)", "least": "min(x)", "mean": "avg(n)", "mid": "median(x)"
-        }.items()
-        for size in sizes
-    )  # fmt: skip
-    expected = asked_duckdb(
-        f"select {columns} from l left join e on l.k is not distinct from e.k and t {ends} l.at "
-        "group by row order by row",
-        e=table,
-        l=labels.append_column("row", pa.array(range(len(labels)))),
-    ).to_arrow_table()
-    for name in expected.column_names:
-        assert found[name].to_pylist() == expected[name].to_pylist(), name
+    for size in sizes:
+        values = right(table, labels, ["k"], size, closed)
+        for name in names:
+            assert found[f"{name}_{size}"].to_pylist() == list(map(OUTPUTS[name][1], values)), name
 
 
 def test_regular_windows_slide_by_themselves_beside_others() -> None:
@@ -109,10 +146,10 @@ def test_regular_windows_slide_by_themselves_beside_others() -> None:
         found = ff.events(shuffled, time="t").window().with_columns(**outputs).sort_by("t")
     assert sorted(len(call.args[2].low) for call in kernels.call_args_list) == [400, 800]
     t, x = (table[name].to_pylist() for name in table.column_names)
-    for row, now in enumerate(t):
-        assert found["rows"][row].as_py() == max(x[max(row - 2, 0) : row + 1])
-        assert found["near"][row].as_py() == max(v for at, v in zip(t, x, strict=True) if now - 9 <= at <= now)
-        assert found["far"][row].as_py() == max(v for at, v in zip(t, x, strict=True) if now - 30 <= at <= now + 5)
+    assert found["rows"].to_pylist() == [max(x[max(row - 2, 0) : row + 1]) for row in range(400)]
+    for name, first, last in (("near", -9, 0), ("far", -30, 5)):
+        wanted = [max(v for at, v in zip(t, x, strict=True) if now + first <= at <= now + last) for now in t]
+        assert found[name].to_pylist() == wanted
 
 
 def test_labels_without_events_and_keys_of_other_types() -> None:

@@ -1,4 +1,4 @@
-"""``min_samples``: windows with fewer events of an output give null, as in pandas and Polars."""
+"""``min_samples``: windows with fewer events of an output give null, as in pandas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -27,15 +26,11 @@ def events(rows: int = 200, seed: int = 3) -> pa.Table:
     return pa.table({"t": times, "x": x})
 
 
-OPERATIONS: dict[str, tuple[Callable[[str], Any], Callable[[Any], Any]]] = {
-    "count": (ff.Count, lambda rolling: rolling.count()),
-    "sum": (ff.Sum, lambda rolling: rolling.sum()),
-    "mean": (ff.Average, lambda rolling: rolling.mean()),
-    "min": (ff.Min, lambda rolling: rolling.min()),
-    "max": (ff.Max, lambda rolling: rolling.max()),
-    "median": (ff.Median, lambda rolling: rolling.median()),
-    "std": (ff.StdDev, lambda rolling: rolling.std()),
-}
+OPERATIONS: dict[str, Any] = {
+    "count": ff.Count("x"), "sum": ff.Sum("x"), "mean": ff.Average("x"), "min": ff.Min("x"), "max": ff.Max("x"),
+    "median": ff.Median("x"), "std": ff.StdDev("x"),
+}  # fmt: skip
+"""By their names in pandas."""
 
 
 def same(ours: pa.ChunkedArray, theirs: list[Any]) -> bool:
@@ -47,62 +42,39 @@ def same(ours: pa.ChunkedArray, theirs: list[Any]) -> bool:
     )
 
 
+TIME = ("-15 minutes", "0 minutes")
+
+
 @pytest.mark.parametrize("least", [1, 2, 3])
-def test_rows_as_pandas_min_periods(least: int) -> None:
-    series = events()["x"].to_pandas()
-    windows = ff.last_rows(3, min_samples=least)
-    found = ff.events(events(), time="t").window(windows).aggregate(**{n: o("x") for n, (o, _) in OPERATIONS.items()})
-    for name, (_, of) in OPERATIONS.items():
-        if name == "std" and least < 2:  # of one value: pandas has none
-            continue
-        assert same(found[name], of(series.rolling(3, min_periods=least)).tolist()), name
-    assert found["sum"].null_count > 0
-    assert ff.events(events(), time="t").window(ff.last_rows(3)).aggregate(n=ff.Count("x"))["n"].null_count == 0
+def test_as_pandas_min_periods(least: int) -> None:
+    """Of one value pandas has no deviation."""
+    table = events()
+    x = table["x"].to_pandas()
+    by_time = pd.Series(x.to_numpy(), index=pd.DatetimeIndex(table["t"].to_pandas()))
+    for windows, rolling in (
+        (ff.last_rows(3, min_samples=least), x.rolling(3, min_periods=least)),
+        (ff.around(time=TIME, closed="right", min_samples=least), by_time.rolling("15min", min_periods=least)),
+    ):
+        found = ff.events(table, time="t").window(windows).aggregate(**OPERATIONS)
+        for name in OPERATIONS:
+            assert (name, least) == ("std", 1) or same(found[name], getattr(rolling, name)().tolist()), name
+        assert found["sum"].null_count > 0 or isinstance(rolling.window, str)
+    assert ff.events(table, time="t").window(ff.last_rows(3)).aggregate(n=ff.Count("x"))["n"].null_count == 0
 
 
-@pytest.mark.parametrize("least", [2, 4])
-def test_time_as_pandas_min_periods(least: int) -> None:
-    series = pd.Series(events()["x"].to_pandas().to_numpy(), index=pd.DatetimeIndex(events()["t"].to_pandas()))
-    windows = ff.around(time=("-15 minutes", "0 minutes"), closed="right", min_samples=least)
-    found = ff.events(events(), time="t").window(windows).aggregate(**{n: o("x") for n, (o, _) in OPERATIONS.items()})
-    for name, (_, of) in OPERATIONS.items():
-        assert same(found[name], of(series.rolling("15min", min_periods=least)).tolist()), name
-
-
-@pytest.mark.parametrize("least", [1, 2, 4])
-def test_as_polars_min_samples(least: int) -> None:
-    frame: Any = pl.from_arrow(events())
-    x = pl.col("x")
-    by_time = {"window_size": "15m", "min_samples": least, "closed": "right"}
-    try:
-        theirs = frame.select(
-            rows=x.rolling_sum(4, min_samples=least), time=x.rolling_sum_by("t", **by_time),
-            most=x.rolling_max_by("t", **by_time),
-        )  # fmt: skip
-    except pl.exceptions.InvalidOperationError as error:
-        pytest.skip(f"this Polars has no answer: {error}")
-    rows = ff.events(events(), time="t").window(ff.last_rows(4, min_samples=least)).aggregate(s=ff.Sum("x"))
-    assert same(rows["s"], theirs["rows"].to_list())
-    windows = ff.around(time=("-15 minutes", "0 minutes"), closed="right", min_samples=least)
-    time = ff.events(events(), time="t").window(windows).aggregate(s=ff.Sum("x"), most=ff.Max("x"))
-    assert same(time["s"], theirs["time"].to_list())
-    assert same(time["most"], theirs["most"].to_list())
-
-
-GRID = {
-    "sliding": (ff.sliding, ("20 minutes", "7 minutes"), {}),
-    "emitted": (ff.sliding, ("20 minutes", "7 minutes"), {"empty": "emit"}),
-    "tumbling": (ff.tumbling, ("13 minutes",), {}),
-    "cumulating": (ff.cumulating, ("1 hour", "15 minutes"), {}),
-    "around rows": (ff.around, (), {"rows": (-2, 1), "min_fill": "partial"}),
-    "policy": (ff.policy, (ff.by_time("20 minutes"), ff.by_count(2)), {}),
+GRID: dict[str, Callable[[int], Any]] = {
+    "sliding": lambda least: ff.sliding("20 minutes", "7 minutes", min_samples=least),
+    "emitted": lambda least: ff.sliding("20 minutes", "7 minutes", empty="emit", min_samples=least),
+    "tumbling": lambda least: ff.tumbling("13 minutes", min_samples=least),
+    "cumulating": lambda least: ff.cumulating("1 hour", "15 minutes", min_samples=least),
+    "around rows": lambda least: ff.around(rows=(-2, 1), min_fill="partial", min_samples=least),
+    "policy": lambda least: ff.policy(ff.by_time("20 minutes"), ff.by_count(2), min_samples=least),
 }
 
 
 @pytest.mark.parametrize("kind", GRID)
 def test_each_output_counts_its_own_events(kind: str) -> None:
     """By brute force: results without ``min_samples`` are null where counts, made beside them, are too few."""
-    function, arguments, choices = GRID[kind]
     rng = np.random.default_rng(8)
     table = events(150).append_column("y", pa.array(rng.normal(size=150), mask=rng.random(150) < 0.5))
     table = table.append_column("good", pa.array(rng.random(150) < 0.6))
@@ -118,9 +90,7 @@ def test_each_output_counts_its_own_events(kind: str) -> None:
         "list": (ff.CollectList("x"), ff.Count("x")),
         "both": (ff.AllOf(a=ff.Sum("x"), b=ff.Count("x")), ff.Count("x")),
     }
-    queries = [
-        ff.events(table, time="t").window(function(*arguments, min_samples=least, **choices)) for least in (0, 3)
-    ]
+    queries = [ff.events(table, time="t").window(GRID[kind](least)) for least in (0, 3)]
     plain, found = (query.aggregate(**{name: each for name, (each, _) in outputs.items()}) for query in queries)
     counts = queries[0].aggregate(**{name: each for name, (_, each) in outputs.items()})
     for name in outputs:
@@ -158,6 +128,9 @@ def test_it_is_explained_and_names_are_free() -> None:
     assert query.aggregate(**{"Samples()": ff.Count(), "samples of x": ff.Sum("x")}).num_columns == 4
 
 
+AT_MOST = "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer"
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -165,14 +138,8 @@ def test_it_is_explained_and_names_are_free() -> None:
         (lambda: ff.sliding(3, 1, min_samples="2"), "min_samples is '2'; expected an integer of 0 or more"),
         (lambda: ff.cumulating(4, 2, min_samples=1.5), "min_samples is 1.5; expected an integer of 0 or more"),
         (lambda: ff.policy(ff.by_count(2), min_samples=True), "min_samples is True; expected an integer of 0 or more"),
-        (
-            lambda: ff.last_rows(3, min_samples=4),
-            "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
-        ),
-        (
-            lambda: ff.around(rows=(-1, 1), min_samples=4),
-            "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
-        ),
+        (lambda: ff.last_rows(3, min_samples=4), AT_MOST),
+        (lambda: ff.around(rows=(-1, 1), min_samples=4), AT_MOST),
     ],
 )
 def test_what_is_refused(make: Callable[[], Any], sentence: str) -> None:

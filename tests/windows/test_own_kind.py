@@ -77,16 +77,12 @@ def rows(result: pa.Table) -> list[tuple[str, int, int, int, int]]:
     return sorted(zip(*columns, strict=True))
 
 
-def test_in_one_process() -> None:
-    found = ff.events(events(), time="time", by="key").window(Octaves()).aggregate(**OUTPUTS)
-    assert rows(found) == brute(events(), 1024)
-    assert len(found) > 15
-
-
-def test_beside_other_windows() -> None:
-    found = ff.events(events(), time="time", by="key").window(Octaves(), ff.tumbling("1 hour")).aggregate(**OUTPUTS)
-    octaves = [row for row in rows(found) if row[2] != 3600]
-    assert octaves == brute(events(), 1024)
+def test_in_one_process_alone_and_beside_other_windows() -> None:
+    for others in ((), (ff.tumbling("1 hour"),)):
+        found = ff.events(events(), time="time", by="key").window(Octaves(), *others).aggregate(**OUTPUTS)
+        octaves = [row for row in rows(found) if row[2] != 3600]
+        assert octaves == brute(events(), 1024)
+        assert len(octaves) > 15
 
 
 @pytest.mark.parametrize("combine", ["driver", "executors"])

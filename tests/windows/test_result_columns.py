@@ -51,46 +51,26 @@ def test_flat_columns_are_the_fields_of_the_struct_in_its_place(windows: Any) ->
 
 
 def test_flat_columns_of_several_kinds_of_windows() -> None:
-    table, both = events(), (WINDOWS["sliding"], WINDOWS["rows"])
-    query = ff.events(table, time="t", by="k").window(*both)
+    query = ff.events(events(), time="t", by="k").window(WINDOWS["sliding"], WINDOWS["rows"])
     found, flat = query.aggregate(n=ff.Count()), query.options(window="flat").aggregate(n=ff.Count())
     assert flat.column_names == ["k", "window_start", "window_end", "at", "n"]
     assert flat["window_end"].equals(pc.struct_field(found["window"], "end"))
 
 
-def test_flat_columns_are_what_polars_calls_the_bounds_of_windows() -> None:
-    """pandas cannot group by a struct, which it has as dicts; it can by these, and Polars gives the same sums."""
-    flat = counted(events(), ff.tumbling("10 minutes"), window="flat")
-    peer = pl.from_arrow(events()).group_by_dynamic("t", every="10m", group_by="k").agg(pl.sum("x"))  # type: ignore[union-attr]
-    sums = flat.to_pandas().groupby("window_start")["s"].sum()
-    expected = peer.group_by("t").agg(pl.sum("x")).sort("t")
-    assert [time.to_pydatetime() for time in sums.index] == expected["t"].to_list()
-    assert sums.tolist() == expected["x"].to_list()
-
-
 @pytest.mark.parametrize(
-    ("choices", "outputs", "sentence"),
+    ("choices", "key", "output", "sentence"),
     [
-        ({"window": "columns"}, {"n": ff.Count()}, "window is 'columns', expected one of 'struct', 'flat'"),
-        (
-            {"window": "flat"},
-            {"window_end": ff.Count()},
-            "the output 'window_end' would hide the column 'window_end' of every result; expected another name",
-        ),
-        ({}, {"window": ff.Count()}, "the output 'window' would hide the column 'window' of every result"),
+        ({"window": "columns"}, "k", "n", "window is 'columns', expected one of 'struct', 'flat'"),
+        ({"window": "flat"}, "k", "window_end", "the output 'window_end' would hide the column 'window_end' of every"),
+        ({}, "k", "window", "the output 'window' would hide the column 'window' of every result"),
+        ({"window": "flat"}, "window_start", "n", "by= names 'window_start', the name of a column of every result"),
+        ({}, "window", "n", "by= names 'window', the name of a column of every result; expected"),
     ],
 )
-def test_names_and_words_that_are_refused(choices: Any, outputs: Any, sentence: str) -> None:
+def test_names_and_words_that_are_refused(choices: Any, key: str, output: str, sentence: str) -> None:
+    query = ff.events(events().rename_columns(["t", key, "x"]), time="t", by=key).window(ff.tumbling("1 hour"))
     with pytest.raises(ff.QueryError, match=re.escape(sentence)):
-        ff.events(events(), time="t").options(**choices).window(ff.tumbling("1 hour")).aggregate(**outputs)
-
-
-@pytest.mark.parametrize(("name", "choices"), [("window_start", {"window": "flat"}), ("window", {})])
-def test_keys_that_windows_would_hide_are_refused(name: str, choices: Any) -> None:
-    table = events().rename_columns(["t", name, "x"])
-    query = ff.events(table, time="t", by=name).options(**choices).window(ff.tumbling("1 hour"))
-    with pytest.raises(ff.QueryError, match=f"by= names {name!r}, the name of a column of every result; expected"):
-        query.aggregate(n=ff.Count())
+        query.options(**choices).aggregate(**{output: ff.Count()})
 
 
 def test_a_key_may_have_the_name_that_is_free() -> None:
@@ -121,14 +101,11 @@ def test_results_are_events_of_further_windows(form: str, tmp_path: Path) -> Non
     fives = counted(events(), ff.tumbling("5 minutes"))
     pq.write_table(fives, tmp_path / "fives.parquet", row_group_size=7)
     data = {
-        "table": lambda: fives,
-        "chunks": lambda: pa.concat_tables([fives.slice(0, 9), fives.slice(9)]),
-        "batch": lambda: fives.combine_chunks().to_batches()[0],
-        "reader": lambda: fives.to_reader(max_chunksize=5),
-        "polars": lambda: pl.from_arrow(fives),
-        "pandas": lambda: fives.to_pandas(),
+        "table": lambda: fives, "chunks": lambda: pa.concat_tables([fives.slice(0, 9), fives.slice(9)]),
+        "batch": lambda: fives.combine_chunks().to_batches()[0], "reader": lambda: fives.to_reader(max_chunksize=5),
+        "polars": lambda: pl.from_arrow(fives), "pandas": lambda: fives.to_pandas(),
         "dataset": lambda: ds.dataset(tmp_path / "fives.parquet"),
-    }
+    }  # fmt: skip
     assert rows_of(greatest(data[form]())) == hourly(events())
 
 
@@ -186,9 +163,8 @@ def test_fields_of_fields_and_of_columns_with_dots() -> None:
 def test_an_unknown_field_is_named() -> None:
     fives = counted(events(), ff.tumbling("5 minutes"))
     query = ff.events(fives, time="window.ends").window(ff.tumbling("1 hour"))
-    with pytest.raises(
-        ff.ColumnError, match=r"^time= names the unknown column 'window.ends'; did you mean 'window.end'\?$"
-    ):
+    sentence = r"^time= names the unknown column 'window.ends'; did you mean 'window.end'\?$"
+    with pytest.raises(ff.ColumnError, match=sentence):
         query.aggregate(n=ff.Count())
     inside = ff.events(fives, time="n.end").window(ff.tumbling("1 hour"))
     with pytest.raises(ff.ColumnError, match=r"^time= names the unknown column 'n.end'"):

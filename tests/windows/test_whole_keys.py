@@ -1,74 +1,19 @@
-"""Outputs beside events that several threads compute, some keys at a time, and that are put back in their order."""
+"""Deviations beside events, by running sums; and keys and functions beside which threads compute."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import framefold as ff
-from tests.support.limits import limits
-from tests.support.loops import WAYS, by
 
-
-def events(rows: int, order: str, keys: int = 7) -> pa.Table:
-    """Events of text and number keys, some null, in the order of time, of keys, or in none."""
-    rng = np.random.default_rng(rows)
-    names = np.array([None, *(f"key {number}" for number in range(keys))], object)
-    table = pa.table(
-        {
-            "t": rng.permutation(rows),
-            "k": pa.array(names[rng.integers(0, keys + 1, rows)].tolist(), pa.string()),
-            "n": pa.array(rng.integers(-2, 2, rows), mask=rng.random(rows) < 0.1),
-            "x": pa.array(rng.integers(-99, 99, rows), mask=rng.random(rows) < 0.1),
-            "y": rng.normal(size=rows),
-            "s": pa.array(np.array(["a", "bb", "ccc"])[rng.integers(0, 3, rows)], mask=rng.random(rows) < 0.1),
-            "at": pa.array(rng.integers(0, 9, rows), pa.timestamp("us")),
-        }
-    )
-    return table if order == "none" else table.sort_by([(name, "ascending") for name in order.split()])
-
-
-@pytest.mark.parametrize("order", ["t", "none", "k t", "k n t"])
-@pytest.mark.parametrize("keys", [["k"], ["k", "n"], []])
-@pytest.mark.parametrize("way", WAYS)
-def test_as_polars_has_them(order: str, keys: list[str], way: str) -> None:
-    table = events(240, order)
-    last = ff.around(rows=(-1, -1))
-    outputs = {
-        "total": ff.Sum("x").over(ff.around(time=(-40, 0))),
-        "most": ff.Max("y").over(ff.last_rows(3)),
-        "lag": ff.Last("y").over(last),
-        "text": ff.Last("s").over(last),
-        "time": ff.Last("at").over(last),
-        "known": ff.Last("x").over(ff.landmark()),
-        "first": ff.First("s").over(ff.landmark()),
-        "list": ff.CollectList("y").over(ff.last_rows(2)),
-    }
-    with limits(keys_rows=64, many_rows=50), by(way):
-        found = ff.events(table, time="t", by=keys).window().with_columns(**outputs)
-    assert found.select(table.column_names).equals(table)
-    frame = pl.DataFrame(table).with_row_index("row").sort("t").with_columns(all=0)
-    x, y, s, over = pl.col("x"), pl.col("y"), pl.col("s"), keys or ["all"]
-    seen = x.is_not_null().cast(pl.Int64).rolling_sum_by("t", "41i")
-    wanted = frame.with_columns(
-        total=pl.when(seen.over(over) > 0).then(x.fill_null(0).rolling_sum_by("t", "41i").over(over)),
-        most=y.rolling_max(3, min_samples=1).over(over),
-        lag=y.shift().over(over),
-        text=s.shift().over(over),
-        time=pl.col("at").shift().over(over),
-        known=x.forward_fill().over(over),
-        first=pl.when(s.is_not_null().cum_max().over(over)).then(s.drop_nulls().first().over(over)),
-        list=pl.concat_list(y.shift(), y).list.drop_nulls().over(over),
-    ).sort("row")
-    ours = pl.DataFrame(found)
-    for name in outputs:
-        assert ours[name].equals(wanted[name]), name
+from ..oracles.exact import about_mean
+from ..support.limits import limits
 
 
 @pytest.mark.parametrize("indices", [[0, 1, 2, 3, 0], [0, None, 2, None, 0]])
@@ -82,7 +27,8 @@ def test_dictionaries_with_one_value_twice_or_nulls(indices: list[int | None]) -
 
 
 def test_a_user_function_is_called_by_one_thread() -> None:
-    table = events(300, "none")
+    rng = np.random.default_rng(3)
+    table = pa.table({"t": rng.permutation(300), "k": rng.integers(0, 7, 300), "y": rng.normal(size=300)})
 
     def squared(results: Any) -> Any:
         return results * results
@@ -92,18 +38,21 @@ def test_a_user_function_is_called_by_one_thread() -> None:
     assert np.allclose(found["z"].to_numpy(), table["y"].to_numpy() ** 2)
 
 
-def exact(values: list[float], ddof: int) -> float:
-    """The deviation, rounded once."""
-    mean = sum(map(Fraction, values)) / len(values)
-    variance = sum((Fraction(value) - mean) ** 2 for value in values) / (len(values) - ddof)
-    scale = 1 << 160
-    return float(Fraction(math.isqrt(int(variance * scale * scale)), scale))
+def exact(values: list[float], ddof: int) -> float | None:
+    """The deviation, rounded once; None where a window has too few values."""
+    if len(values) <= ddof:
+        return None
+    away, unit = about_mean(values)
+    variance = sum(each * each for each in away) * unit**2 / (len(values) - ddof)
+    with localcontext(prec=60):
+        return float((Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt())
 
 
 STREAMS = {
     "of chance": lambda rng, rows: rng.normal(size=rows),
     "a price": lambda rng, rows: 1e5 + np.cumsum(rng.normal(size=rows)) * 1e-3,
     "integers": lambda rng, rows: rng.integers(0, 3, rows).astype(float),
+    "tenths": lambda rng, rows: np.full(rows, 0.1),
     "constant for a while": lambda rng, rows: np.repeat(rng.integers(0, 3, rows // 20), 20) + 0.1,
     "of all sizes": lambda rng, rows: rng.normal(size=rows) * 10.0 ** rng.integers(-30, 30, rows),
     "a jump": lambda rng, rows: rng.normal(size=rows) + np.where(np.arange(rows) < rows // 2, 0, 1e12),
@@ -111,64 +60,37 @@ STREAMS = {
 }
 
 
+BESIDE = [(ff.last_rows(1), 1), (ff.last_rows(2), 2), (ff.last_rows(9), 9), (ff.around(time=(-40, 0)), 21)]
+"""Windows beside events of two keys that take turns, and how many events of the key they have."""
+
+
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("way", WAYS)
-def test_deviations_by_running_sums_are_those_of_fractions(stream: str, way: str) -> None:
-    rng, rows = np.random.default_rng(3), 300
-    values = STREAMS[stream](rng, rows)
+def test_deviations_are_those_of_fractions(stream: str, way: str) -> None:
+    """Beside events in order, by running sums; and of frames of several events."""
+    rows = 300
+    values = STREAMS[stream](np.random.default_rng(3), rows)
     table = pa.table({"t": np.arange(rows), "k": np.arange(rows) % 2, "x": values})
-    for windows, reach in ((ff.last_rows(9), 9), (ff.around(time=(-40, 0)), 21)):
-        with by(way):
-            found = ff.events(table, time="t", by="k").window(windows).with_columns(
-                a=ff.StdDev("x"), b=ff.StdDev("x", ddof=0), z=ff.Last("x") - ff.StdDev("x")
-            )  # fmt: skip
-        a, b = found["a"].to_pylist(), found["b"].to_pylist()
+    outputs = {"a": ff.StdDev("x"), "b": ff.StdDev("x", ddof=0), "z": ff.Last("x") - ff.StdDev("x")}
+    for windows, reach in BESIDE:
+        found = ff.events(table, time="t", by="k").window(windows).with_columns(**outputs)
         for row in range(rows):
             own = values[row % 2 : row + 1 : 2][-reach:].tolist()
-            wanted = None if len(own) < 2 else exact(own, 1)
-            if wanted is not None and wanted < 1e-150:  # below what the oracle has digits for
-                continue
-            assert a[row] == wanted if wanted is None else abs(a[row] - wanted) <= math.ulp(wanted), row
-            assert abs(b[row] - exact(own, 0)) <= math.ulp(exact(own, 0)), row
+            for name, ddof in (("a", 1), ("b", 0)):
+                assert_near(found[name][row].as_py(), exact(own, ddof), 1, row)
+    pairs = ff.events(table.set_column(0, "t", pa.array(np.arange(rows) // 2 * 2)), time="t")
+    for grid in (ff.sliding(12, every=3), ff.tumbling(2), ff.sliding(6, every=2)):
+        for row in pairs.window(grid).aggregate(a=ff.StdDev("x"), w=ff.CollectList("x")).to_pylist():
+            assert_near(row["a"], exact(row["w"], 1), 2, row["w"])
 
 
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("way", WAYS)
-def test_deviations_of_frames_of_several_events(stream: str, way: str) -> None:
-    rng, rows = np.random.default_rng(4), 240
-    values = STREAMS[stream](rng, rows)
-    table = pa.table({"t": np.arange(rows) // 2 * 2, "x": values})
-    for windows in (ff.sliding(12, every=3), ff.tumbling(2), ff.sliding(6, every=2)):
-        with by(way):
-            found = ff.events(table, time="t").window(windows).aggregate(a=ff.StdDev("x"), w=ff.CollectList("x"))
-        for deviation, own in zip(found["a"].to_pylist(), found["w"].to_pylist(), strict=True):
-            wanted = exact(own, 1)
-            if wanted >= 1e-150 or len(set(own)) == 1:  # the oracle has no digits below
-                assert abs(deviation - wanted) <= 2 * math.ulp(wanted)
+def assert_near(found: float | None, wanted: float | None, units: int, said: Any) -> None:
+    """Within some units in the last place."""
+    assert (found is None) == (wanted is None), said
+    assert found is None or wanted is None or abs(found - wanted) <= units * math.ulp(wanted), (said, found, wanted)
 
 
-@pytest.mark.parametrize("way", WAYS)
 def test_deviations_that_are_not_finite(way: str) -> None:
-    values = [1.0, 2.0, math.nan, 3.0, 4.0, 6.0, math.inf, 1.0, 1.0, 1.0]
-    table = pa.table({"t": np.arange(10), "x": values})
-    with by(way):
-        found = ff.events(table, time="t").window(ff.last_rows(2)).with_columns(v=ff.Variance("x"))["v"].to_pylist()
+    table = pa.table({"t": np.arange(10), "x": [1.0, 2.0, math.nan, 3.0, 4.0, 6.0, math.inf, 1.0, 1.0, 1.0]})
+    found = ff.events(table, time="t").window(ff.last_rows(2)).with_columns(v=ff.Variance("x"))["v"].to_pylist()
     wanted = [None, 0.5, math.nan, math.nan, 0.5, 2.0, math.nan, math.nan, 0.0, 0.0]
-    assert [each if each is None or each == each else "nan" for each in found] == [
-        each if each is None or each == each else "nan" for each in wanted
-    ]
-
-
-@pytest.mark.parametrize("operation", [ff.First, ff.Last])
-def test_first_and_last_over_ranges_in_any_order(operation: Any) -> None:
-    rng = np.random.default_rng(8)
-    x = pa.array(rng.integers(0, 9, 200), mask=rng.random(200) < 0.5)
-    table = pa.table({"t": np.arange(200), "x": x})
-    start = rng.integers(-5, 200, 300)
-    anchors = pa.table({"from": start, "to": start + rng.integers(0, 30, 300)})
-    windows = ff.windows_from(anchors, start="from", end="to", empty="emit")
-    found = ff.events(table, time="t").window(windows).with_columns(r=operation("x"))["r"].to_pylist()
-    values, place = x.to_pylist(), 0 if operation is ff.First else -1
-    for at, (first, last) in enumerate(zip(*(anchors[name].to_pylist() for name in ("from", "to")), strict=True)):
-        own = [each for each in values[max(first, 0) : max(last, 0)] if each is not None]
-        assert found[at] == (own[place] if own else None)
+    assert list(map(str, found)) == list(map(str, wanted))

@@ -1,21 +1,24 @@
-"""What ``.with_columns`` gives: the events as they came, each with the values of its window."""
+"""What ``.with_columns`` gives: the events as they came, each with the values of its window; and its explanation."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from tests.support.limits import limits
+
+from ..support.limits import limits
+from ..support.loops import needs_loops
+from .test_as_they_come import OUTPUTS, assert_alike, right
+from .test_as_they_come import events as of_all_types
 
 Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
 """The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
@@ -35,12 +38,10 @@ KINDS: dict[str, tuple[Any, Window]] = {
     "around time, left": (ff.around(time=(-3, 0), closed="left"), by_time(-3, -1)),
     "around time, none": (ff.around(time=(0, 0), closed="neither"), lambda rows, at: []),
     "around rows": (
-        ff.around(rows=(-2, 1)),
-        lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
+        ff.around(rows=(-2, 1)), lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
     ),
     "around rows, partial": (
-        ff.around(rows=(-2, 1), min_fill="partial"),
-        lambda rows, at: rows[max(at - 2, 0) : at + 2],
+        ff.around(rows=(-2, 1), min_fill="partial"), lambda rows, at: rows[max(at - 2, 0) : at + 2],
     ),
     "last rows": (ff.last_rows(3), lambda rows, at: rows[max(at - 2, 0) : at + 1]),
     "last rows, full": (ff.last_rows(3, min_fill="full"), lambda rows, at: rows[at - 2 : at + 1] if at >= 2 else None),
@@ -55,7 +56,7 @@ KINDS: dict[str, tuple[Any, Window]] = {
         ff.policy(evict=ff.by_time(4)),
         lambda rows, at: [row for row in rows[: at + 1] if row[0] >= rows[at][0] - 4],
     ),
-}
+}  # fmt: skip
 
 
 def events(seed: int, *, ascending: bool = False) -> pa.Table:
@@ -63,15 +64,11 @@ def events(seed: int, *, ascending: bool = False) -> pa.Table:
     times = rng.integers(0, 20, count)
     keys = np.array(["b", "a", None, "cc"], object)[rng.integers(0, 4, count)]
     values = rng.integers(-9, 9, count)
-    return pa.table(
-        {
-            "t": np.sort(times) if ascending else times,
-            "k": pa.array(keys.tolist(), pa.string()),
-            "id": np.arange(count),
-            "x": pa.array(values, mask=rng.random(count) < 0.2),
-            "more": pa.array([{"a": [number]} for number in range(count)]),
-        }
-    )
+    return pa.table({
+        "t": np.sort(times) if ascending else times, "k": pa.array(keys.tolist(), pa.string()), "id": np.arange(count),
+        "x": pa.array(values, mask=rng.random(count) < 0.2),
+        "more": pa.array([{"a": [number]} for number in range(count)]),
+    })  # fmt: skip
 
 
 def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] | None]:
@@ -86,33 +83,35 @@ def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] 
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+FEW: dict[str, dict[str, int]] = {
+    "all at once": {}, "chunks": {"chunk_windows": 7, "batch_rows": 7},
+    "keys by threads": {"keys_rows": 16, "many_rows": 9},
+}  # fmt: skip
+
+
+NAMES = ("sum of integers", "most", "count", "first", "last", "text", "list")
+
+
 @pytest.mark.parametrize("by", ["k", None])
-@pytest.mark.parametrize("chunk", [None, 7])
-def test_each_event_has_its_window(kind: str, by: str | None, chunk: int | None) -> None:
-    spec, window = KINDS[kind]
-    few = {} if chunk is None else {"chunk_windows": chunk, "batch_rows": chunk}
-    for seed in range(2):
-        table = events(seed, ascending=seed % 2 == 1)
-        outputs = {"ids": ff.CollectList("id"), "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id")}
-        with limits(**few):
-            found = ff.events(table, time="t", by=by).window(spec).with_columns(**outputs)
-        assert found.select(table.column_names).equals(table)
-        ids, x = expected(table, window, by), table["x"].to_pylist()
-        assert found["ids"].to_pylist() == ids
-        assert found["n"].to_pylist() == [None if each is None else len(each) for each in ids]
-        assert found["first"].to_pylist() == [each[0] if each else None for each in ids]
-        values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
-        assert found["total"].to_pylist() == [sum(each) if each else None for each in values]
-
-
-def test_outputs_over_windows_of_their_own() -> None:
-    for seed in range(4):
-        table = events(seed)
-        outputs = {f"o{number}": ff.CollectList("id").over(spec) for number, (spec, _) in enumerate(KINDS.values())}
-        found = ff.events(table, time="t", by="k").window().with_columns(**outputs)
-        for number, (_, window) in enumerate(KINDS.values()):
-            assert found[f"o{number}"].to_pylist() == expected(table, window, "k"), list(KINDS)[number]
+@pytest.mark.parametrize("few", FEW)
+def test_each_event_has_its_windows(by: str | None, few: str, way: str) -> None:
+    """Of each kind alone, and of all kinds in one query; of events in the order of time, of keys, and in none."""
+    outputs = {"ids": ff.CollectList("id"), **{name: OUTPUTS[name][0] for name in NAMES}}
+    wide = {f"{name} {kind}": each.over(KINDS[kind][0]) for kind in KINDS for name, each in outputs.items()}
+    for seed, order in enumerate((["mixed"], ["t"], ["k", "t"])):
+        table = of_all_types(seed, 60).append_column("mixed", pa.array(np.random.default_rng(seed).random(60)))
+        table = table.sort_by([(name, "ascending") for name in order]).append_column("id", pa.array(range(60)))
+        with limits(**FEW[few]):
+            all_kinds = ff.events(table, time="t", by=by).window().with_columns(**wide)
+            alone = {kind: ff.events(table, time="t", by=by).window(spec) for kind, (spec, _) in KINDS.items()}
+            found = {kind: windows.with_columns(**outputs) for kind, windows in alone.items()}
+        for kind, (_, window) in KINDS.items():
+            assert found[kind].select(["mixed", *"tkns"]).equals(table.select(["mixed", *"tkns"]))
+            ids = expected(table, window, by)
+            for name in outputs:
+                wanted = ids if name == "ids" else right(table, ids, name)
+                for result in (found[kind][name], all_kinds[f"{name} {kind}"]):
+                    assert_alike(result.to_pylist(), wanted, kind, name)
 
 
 def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() -> None:
@@ -123,33 +122,11 @@ def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() 
     assert in_time == [[1, 2], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4], [5]]
 
 
-def test_rolling_of_polars() -> None:
-    rng = np.random.default_rng(1)
-    stamps = pa.array(rng.integers(0, 10**10, 2000)).cast(pa.timestamp("us", "Europe/Berlin"))
-    table = pa.table({"t": stamps, "k": rng.integers(0, 5, 2000), "x": rng.integers(0, 99, 2000)})
-    found = ff.events(table, time="t", by="k").window(ff.around(time=("-1 minute", "0 minutes"))).with_columns(
-        total=ff.Sum("x"), most=ff.Max("x"), mean=ff.Average("x")
-    )  # fmt: skip
-    x, over = pl.col("x"), {"by": "t", "window_size": "1m", "closed": "both"}
-    rolled = pl.DataFrame(table).with_columns(
-        total=x.rolling_sum_by(**over).over("k"),
-        most=x.rolling_max_by(**over).over("k"),
-        mean=x.rolling_mean_by(**over).over("k"),
-    )
-    assert found.schema.types[:3] == table.schema.types
-    assert pl.DataFrame(found).select("t", "k", "x", "total", "most").equals(rolled.drop("mean"))
-    assert np.allclose(found["mean"].to_numpy(), rolled["mean"].to_numpy(), rtol=1e-12)
-
-
 def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
-    table = pa.table(
-        {
-            "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")),
-            "window": pa.array(["u", "v", "u"]).dictionary_encode(),
-            "u": pa.array([b"x" * 16, b"y" * 16, None], pa.uuid()),
-            "v": pa.array([1, 2, 3], pa.decimal128(9, 2)),
-        }
-    )
+    table = pa.table({
+        "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")), "window": pa.array(["u", "v", "u"]).dictionary_encode(),
+        "u": pa.array([b"x" * 16, b"y" * 16, None], pa.uuid()), "v": pa.array([1, 2, 3], pa.decimal128(9, 2)),
+    })  # fmt: skip
     query = ff.events(table, time="at", by="window").window(ff.around(rows=(0, 0)))
     found = query.with_columns(sum=ff.Sum("v"), last=ff.Last("u"), start=ff.Count())
     assert found.select(table.column_names).equals(table)
@@ -160,29 +137,20 @@ def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
     assert found["last"].to_pylist() == table["u"].to_pylist()
 
 
-@pytest.mark.parametrize(
-    ("key", "totals"),
-    [
-        ([0.0, -0.0, math.nan, None, math.nan], [3, 2, 20, 8, 16]),
-        ([{"a": 1}, {"a": None}, {"a": 1}, None, None], [5, 2, 4, 24, 16]),
-        (["b", "a", "b", "a", "c"], [5, 10, 4, 8, 16]),
-    ],
-)
-def test_odd_keys(key: list[Any], totals: list[int]) -> None:
-    for column in (pa.array(key), pa.array(key).dictionary_encode() if isinstance(key[0], str) else pa.array(key)):
+TEXT = pa.array(["b", "a", "b", "a", "c"])
+ODD_KEYS = [
+    (pa.array([0.0, -0.0, math.nan, None, math.nan]), [3, 2, 20, 8, 16]), (TEXT, [5, 10, 4, 8, 16]),
+    (pa.array([{"a": 1}, {"a": None}, {"a": 1}, None, None]), [5, 2, 4, 24, 16]),
+    (TEXT.dictionary_encode(), [5, 10, 4, 8, 16]),
+]  # fmt: skip
+
+
+def test_odd_keys() -> None:
+    for column, totals in ODD_KEYS:
         table = pa.table({"k": column, "t": [5, 4, 3, 2, 1], "x": [1, 2, 4, 8, 16]})
         found = ff.events(table, time="t", by="k").window(ff.landmark()).with_columns(s=ff.Sum("x"))
         assert found["s"].to_pylist() == totals
         assert found["k"].type == column.type
-
-
-def test_events_without_a_time_stay() -> None:
-    table = pa.table({"t": [2, None, 1], "x": [1, 2, 4]})
-    windows = ff.around(time=(-5, 0))
-    found = ff.events(table, time="t", null_time="drop").window(windows).with_columns(s=ff.Sum("x"), n=ff.Count())
-    assert found.to_pydict() == table.to_pydict() | {"s": [5, None, 4], "n": [2, None, 1]}
-    with pytest.raises(ff.NullTimeError, match="1 of 3 events"):
-        ff.events(table, time="t").window(windows).with_columns(n=ff.Count())
 
 
 def test_samples_conditions_ties_and_computed_columns() -> None:
@@ -210,20 +178,14 @@ def test_nothing_and_files_and_streams_of_batches(tmp_path: Any) -> None:
 def test_labels_come_back_with_their_features() -> None:
     rng = np.random.default_rng(5)
     table = events(1)
-    labels = pa.table(
-        {
-            "id": np.arange(40)[::-1],
-            "who": pa.array(np.array(["a", "b", "zz", None], object)[rng.integers(0, 4, 40)].tolist(), pa.string()),
-            "from": (start := rng.integers(-3, 20, 40)),
-            "to": start + rng.integers(0, 6, 40),
-            "note": [[number] for number in range(40)],
-        }
-    )
+    start, names = rng.integers(-3, 20, 40), np.array(["a", "b", "zz", None], object)[rng.integers(0, 4, 40)]
+    labels = pa.table({
+        "id": np.arange(40)[::-1], "who": pa.array(names.tolist(), pa.string()), "from": start,
+        "to": start + rng.integers(0, 6, 40), "note": [[number] for number in range(40)],
+    })  # fmt: skip
     rows = list(zip(*(table[name].to_pylist() for name in ("k", "t", "id")), strict=True))
-    wanted = [
-        [id for _, id in sorted((t, id) for k, t, id in rows if k == who and first <= t < last)]
-        for who, first, last in zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True)
-    ]
+    ends = list(zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True))
+    wanted = [[id for t, id in sorted(r[1:] for r in rows if r[0] == who) if a <= t < b] for who, a, b in ends]
     for empty in ("emit", "skip"):
         windows = ff.windows_from(labels, start="from", end="to", by="who", empty=empty)
         found = ff.events(table, time="t", by="k").window(windows).with_columns(ids=ff.CollectList("id"), n=ff.Count())
@@ -232,58 +194,105 @@ def test_labels_come_back_with_their_features() -> None:
         assert found["n"].to_pylist() == [len(each) or (0 if empty == "emit" else None) for each in wanted]
     of_all = ff.windows_from(labels, start="from", end="to")
     counts = ff.events(table, time="t").window(of_all).with_columns(n=ff.Count())["n"].to_pylist()
-    bounds = zip(labels["from"].to_pylist(), labels["to"].to_pylist(), strict=True)
-    assert counts == [sum(first <= t < last for _, t, _ in rows) for first, last in bounds]
+    assert counts == [sum(a <= t < b for _, t, _ in rows) for _, a, b in ends]
 
 
 LABELS = pa.table({"a": [1], "b": [2]})
+NEAR, COUNT = ff.around(time=(-1, 0)), {"n": ff.Count()}
+REFUSED: list[tuple[list[Any], dict[str, Any], str]] = [
+    ([NEAR], {"x": ff.Count()}, r"the output 'x' would hide the column 'x' that is there; expected another"),
+    ([NEAR, ff.last_rows(2)], COUNT, r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"),
+    (
+        [ff.windows_from(LABELS, start="a", end="b")],
+        COUNT,
+        r"1 given windows of every key.* which every key has; expected the key col",
+    ),
+    ([NEAR], {}, "no outputs are asked for"),
+    *(
+        ([windows], COUNT, r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around")
+        for windows in (
+            ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
+            ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
+            ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
+        )
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "windows",
-    [
-        ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
-        ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
-        ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
-    ],
-)  # fmt: skip
-def test_windows_that_are_not_one_for_each_event(windows: Any) -> None:
+@pytest.mark.parametrize(("windows", "outputs", "sentence"), REFUSED)
+def test_what_is_refused(windows: list[Any], outputs: dict[str, Any], sentence: str) -> None:
     table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
-    with pytest.raises(
-        ff.QueryError, match=r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around"
-    ):
-        ff.events(table, time="t", by="k").window(windows).with_columns(n=ff.Count())
+    with pytest.raises(ff.QueryError, match=sentence):
+        ff.events(table, time="t", by="k").window(*windows).with_columns(**outputs)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused_of_rows_names_and_columns() -> None:
     table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
-    query = ff.events(table, time="t", by="k")
-    near, last = ff.around(time=(-1, 0)), ff.last_rows(2)
-    with pytest.raises(
-        ff.QueryError, match=r"the output 'x' would hide the column 'x' that is there; expected another"
-    ):
-        query.window(near).with_columns(x=ff.Count())
-    with pytest.raises(ff.QueryError, match=r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"):
-        query.window(near, last).with_columns(n=ff.Count())
-    with pytest.raises(
-        ff.QueryError, match=r"1 given windows of every key.* which every key has; expected the key col"
-    ):
-        query.window(ff.windows_from(LABELS, start="a", end="b")).with_columns(n=ff.Count())
-    mixed = {"n": ff.Count().over(near), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
+    mixed = {"n": ff.Count().over(NEAR), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
     with pytest.raises(ff.QueryError, match=r"which are not of the same rows; expected a query for each"):
         ff.events(table, time="t").window().with_columns(**mixed)
-    with pytest.raises(ff.QueryError, match="no outputs are asked for"):
-        query.window(near).with_columns()
     with pytest.raises(ff.QueryError, match=r"with_columns\(\) is given .* without a name"):
-        query.window(near).with_columns(ff.Count())  # type: ignore[arg-type]
+        ff.events(table, time="t").window(NEAR).with_columns(ff.Count())  # type: ignore[arg-type]
+    with pytest.raises(ff.NullTimeError, match="1 of 2 events"):
+        ff.events(pa.table({"t": [1, None]}), time="t").window(NEAR).with_columns(n=ff.Count())
     double = pa.Table.from_arrays([*table.columns, table["x"]], names=["t", "k", "x", "x"])
     with pytest.raises(ff.ColumnError, match="several columns called 'x'"):
-        ff.events(double, time="t", by="k").window(near).with_columns(n=ff.Count())
+        ff.events(double, time="t", by="k").window(NEAR).with_columns(n=ff.Count())
 
 
-def test_dates() -> None:
-    days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
-    table = pa.table({"t": days, "x": [1, 2, 4]})
-    windows = ff.around(time=("-1 day", "0 days"))
-    found = ff.events(table, time="t").window(windows).with_columns(s=ff.Sum("x"))
-    assert found["s"].to_pylist() == [5, 2, 6]
+TABLE = pa.table({"t": [4, 1, 2], "k": ["a", "b", "a"], "x": [3, 1, 2]})
+BEFORE = ff.around(time=(-2, 0))
+OF_LABELS = ff.windows_from(pa.table({"k": ["a"], "from": [0], "to": [3]}), start="from", end="to", by="k")
+
+
+def explained(data: Any, windows: Any = BEFORE) -> dict[str, str]:
+    return dict(ff.events(data, time="t", by="k").window(windows).explain_with_columns(s=ff.Sum("x")).rows)
+
+
+def test_it_is_explained() -> None:
+    found = explained(TABLE)
+    assert found["beside"] == "each event, in the order in which they are"
+    assert found["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    assert explained(TABLE, OF_LABELS)["beside"] == "each row of the other table, in the order in which they are"
+    events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5))
+    assert events.explain(s=ff.Sum("x")) == events.explain_with_columns(s=ff.Sum("x"))
+
+
+@needs_loops
+def test_events_in_the_order_of_time_are_not_sorted(tmp_path: Path) -> None:
+    """What is folded row by row; of files that are not read yet the order is not known."""
+    ordered = TABLE.sort_by("t")
+    by_row = "in this process, row by row: events are in the order of time"
+    assert explained(ordered, ff.landmark())["accumulate, slide, finish"] == by_row
+    assert explained(ordered, BEFORE)["accumulate, slide, finish"] == by_row
+    greatest = ff.events(ordered, time="t", by="k").window(BEFORE).explain_with_columns(top=ff.Max("x"))
+    for found in (explained(TABLE, ff.landmark()), dict(greatest.rows)):
+        assert "accumulate, slide, finish" not in found
+        assert found["sort, accumulate, slide, finish"] == "in this process, all events by key and time"
+    with_nulls = ordered.set_column(0, "t", pa.array([1, None, 4]))
+    events = ff.events(with_nulls, time="t", by="k", ties="x", null_time="drop").window(ff.last_rows(1))
+    assert dict(events.explain_with_columns(s=ff.Sum("x")).rows)["accumulate, slide, finish"] == by_row
+    pq.write_table(ordered, tmp_path / "events.parquet")
+    files = ff.parquet(tmp_path / "events.parquet")
+    for data in (files, ff.events(ordered, time="t", by="k").where("x > 0").engine.source):
+        assert "row by row if events are in" in explained(data, ff.landmark())["accumulate, slide, finish"]
+
+
+def test_what_with_columns_refuses_it_refuses() -> None:
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for .* which are not one for each event"):
+        explained(TABLE, ff.tumbling(5))
+    with pytest.raises(ff.QueryError, match=r"explain_with_columns\(\) is given Count\(\) without a name"):
+        ff.events(TABLE, time="t").window(BEFORE).explain_with_columns(ff.Count())  # type: ignore[arg-type]
+
+
+def test_it_is_explained_on_spark(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "events.parquet")
+    for data in (spark.createDataFrame(TABLE), ff.parquet(str(tmp_path / "events.parquet"), spark=spark)):
+        found = explained(data)
+        assert found["sort"] == "on executors, by key and time: all events of a key come into one task"
+        assert found["accumulate, slide, finish"] == "in mapInArrow, some keys at a time, lazily"
+        assert "merge, slide, finish" in explained(data, OF_LABELS)
+    stream = spark.readStream.format("rate").load()
+    events = ff.events(stream, time="timestamp").window(ff.around(time=("-1 s", "0 s")))
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for a stream"):
+        events.explain_with_columns(n=ff.Count())
