@@ -301,12 +301,12 @@ class Windowed(Described, Generic[Result]):
         --------
         >>> import pyarrow as pa, framefold as ff
         >>> events = pa.table({"t": [0], "x": [1.0]})
-        >>> print(ff.events(events, time="t").window(ff.sliding(60, every=1)).explain(s=ff.StdDev("x")))
+        >>> print(ff.events(events, time="t").window(ff.sliding(60, every=1)).explain(p=ff.Product("x")))
         framefold on the local engine
           events             time t (int64), one key: everything; columns read: t, x
           frames             one frame every 1; 60 to a window
           windows            60 every 1, [start, end), windows without an event are left out
-          s = StdDev('x')    double; slides by two-stacks (at most 3 element operations a window): it has no deduct
+          p = Product('x')   double; slides by two-stacks (at most 3 element operations a window): it has no deduct
           accumulate, merge  in this process, in threads, 524,288 events or more at a time
           slide, finish      in this process, about 262,144 windows at a time
         """

@@ -16,8 +16,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-STALE = {"framefold.events": "Windowed.explain shows another way of StdDev than the one that is taken"}
-"""Modules whose examples are out of date, and in what. An example that is mended leaves this list."""
 USES_SPARK = re.compile(r"""^ *(?:>>>|\.\.\.) .*(?<![\w."'])spark\b(?!=)(?!.*SKIP)""", re.MULTILINE)
 
 
@@ -34,11 +32,11 @@ def files() -> list[object]:
         path for room in ("aggregators", "api", "runtime", "spark") for path in sorted((ROOT / room).rglob("*.py"))
     ]
     texts = {path: text for path in paths if ">>> " in (text := path.read_text())}
-    marks = {path: [pytest.mark.spark] if USES_SPARK.search(text) else [] for path, text in texts.items()}
-    for path in texts:
-        if reason := STALE.get(module_of(path)):
-            marks[path].append(pytest.mark.xfail(reason=reason, strict=True))
-    return [pytest.param(path, marks=marks[path], id=module_of(path)) for path in texts]
+    marks = {True: pytest.mark.spark, False: ()}
+    return [
+        pytest.param(path, marks=marks[bool(USES_SPARK.search(text))], id=module_of(path))
+        for path, text in texts.items()
+    ]
 
 
 @pytest.mark.parametrize("path", files())
