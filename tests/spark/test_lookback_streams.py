@@ -241,10 +241,7 @@ def test_several_steps_by_the_clock(spark: SparkSession, tmp_path: Path) -> None
         source.add(of_times([("b", old, 5.0)]), of_times([("c", today, 1.0), ("a", older, 7.0)]))
         again = Given(source)
         again.until_now()
-        assert again.rows == [
-            [("b", 0, 1, None, 5.0, None)],
-            [("a", 1, 2, 1.0, 3.0, 0.1), ("c", 1, 1, 1.0, 1.0, 1.0)],
-        ]
+        assert again.rows == [[("b", 0, 1, None, 5.0, None)], [("a", 1, 2, 1.0, 3.0, 0.1), ("c", 1, 1, 1.0, 1.0, 1.0)]]
     finally:
         spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
 

@@ -17,17 +17,7 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from ..support.stream_source import (
-    MINUTE,
-    OUTPUTS,
-    PARTITIONS,
-    Source,
-    every_row,
-    expected,
-    late_events,
-    rows,
-    table,
-)
+from ..support.stream_source import MINUTE, OUTPUTS, PARTITIONS, Source, every_row, expected, late_events, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
