@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ import framefold as ff
 from ..support.stream_source import Source, every_row, late_events
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
@@ -164,8 +162,7 @@ NONE = FAR.slice(0, 0)
 def test_as_defined_and_as_in_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(0, 2, 40, 1), table(2, 5, 40, 2), table(40, 41, 40, 3)]
     source = Source(spark, tmp_path).add(*tables)
-    running = {case: source.start(query(source, case).aggregate(**OUTPUTS), case) for case in CASES}
-    assert all(each.awaitTermination(300) for each in running.values())
+    running = source.run(**{case: query(source, case).aggregate(**OUTPUTS) for case in CASES})
     for case, (sizes, every, closed) in CASES.items():
         found = source.found(case)
         same_rows(found, Definition(case, [*tables, NONE]).rows)
@@ -181,12 +178,10 @@ def test_as_defined_and_as_in_a_batch(spark: SparkSession, tmp_path: Path) -> No
 def test_late_events_enter_what_is_open_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     """They are in the steps that the watermark has not passed; those that have none are dropped."""
     tables = [table(0, 2, 40, 1), table(50, 51, 20, 2), table(0, 51, 60, 3), table(60, 62, 20, 4), table(20, 61, 60, 5)]
-    source, running = Source(spark, tmp_path), dict[str, Any]()
+    source = Source(spark, tmp_path)
     for some in (tables[:2], [*tables[2:], FAR]):
         source.add(*some)
-        for case in CASES:
-            running[case] = source.start(query(source, case, shards=3).aggregate(**OUTPUTS), case)
-            assert running[case].awaitTermination(300)
+        running = source.run(**{case: query(source, case, shards=3).aggregate(**OUTPUTS) for case in CASES})
     for case in CASES:
         wanted = Definition(case, [*tables[:2], NONE, *tables[2:], FAR, NONE])
         same_rows(source.found(case), wanted.rows)
@@ -208,8 +203,7 @@ def test_a_history_before_it_and_windows_of_sparks_after_it(spark: SparkSession,
     begin = START + 9 * DAY
     result = query(source, "left", history=spark.createDataFrame(tables[0]), until=begin).aggregate(**OUTPUTS)
     days = result.groupBy("key", f.window("at", "1 day")).agg(f.count("*").alias("rows"), f.sum("n_1d").alias("n"))
-    running = [source.start(result, "out"), source.start(days, "days")]
-    assert all(each.awaitTermination(300) for each in running)
+    source.run(out=result, days=days)
     events = ff.events(pa.concat_tables(tables[:2]), time="time", by="key")
     sizes, every, _ = CASES["left"]
     batch = events.window(ff.lookback(*sizes, every=every)).aggregate(**OUTPUTS)
@@ -225,89 +219,3 @@ def test_a_history_before_it_and_windows_of_sparks_after_it(spark: SparkSession,
     for case, marked in (("left", True), ("right", False)):
         schema = query(source, case).aggregate(**OUTPUTS).schema
         assert ("spark.watermarkDelayMs" in schema["at"].metadata) == marked
-
-
-@pytest.mark.slow
-def test_several_steps_by_the_clock(spark: SparkSession, tmp_path: Path) -> None:
-    """Of keys that have changed, across a restart: windows up to 2079, which begin in 1970, 1996 and 2024."""
-    spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", False)  # or the clock would never end it
-    try:
-        today = dt.datetime.now(dt.UTC)
-        old, older = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.datetime(1980, 1, 1, tzinfo=dt.UTC)
-        source = Source(spark, tmp_path).add(of_times([("a", today, 1.0), ("a", old, 2.0), ("b", older, 4.0)]))
-        given = Given(source)
-        given.until_now()
-        assert given.rows == [[("a", 1, 2, 1.0, 3.0, 1 / 3), ("b", 0, 0, None, None, None)]]
-        source.add(of_times([("b", old, 5.0)]), of_times([("c", today, 1.0), ("a", older, 7.0)]))
-        again = Given(source)
-        again.until_now()
-        assert again.rows == [[("b", 0, 1, None, 5.0, None)], [("a", 1, 2, 1.0, 3.0, 0.1), ("c", 1, 1, 1.0, 1.0, 1.0)]]
-    finally:
-        spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
-
-
-def of_times(events: list[tuple[str, dt.datetime, float]]) -> pa.Table:
-    keys, times, values = map(list, zip(*events, strict=True))
-    return pa.table({"time": pa.array(times, pa.timestamp("us", "UTC")), "key": keys, "x": values})
-
-
-class Given:
-    """The rows that micro-batches have given of the step that is now, those of one in a list."""
-
-    def __init__(self, source: Source, windows: Any = None, **outputs: Any) -> None:
-        self.rows: list[list[Any]] = []
-        windows = windows or ff.lookback("20000 days", "1000 months", every="20000 days")
-        share = ff.Sum("x").over("20000 days") / ff.Sum("x").over("40000 days")
-        outputs = outputs or {"n": ff.Count(), "s": ff.Sum("x"), "share": share}
-        result = ff.events(source.plain, time="time", by="key").window(windows).latest(**outputs)
-        self.writer = result.writeStream.outputMode("update").foreachBatch(self._take)
-        self.writer = self.writer.option("checkpointLocation", str(source.folder / "checkpoint"))
-
-    def until_now(self) -> None:
-        assert self.writer.trigger(availableNow=True).start().awaitTermination(300)
-
-    def _take(self, batch: DataFrame, _: int) -> None:
-        if found := sorted(
-            tuple(value for value in row if not isinstance(value, dt.datetime)) for row in batch.collect()
-        ):
-            self.rows.append(found)
-
-
-@pytest.mark.slow
-def test_the_clock_alone_takes_an_event_out_of_each_size(spark: SparkSession, tmp_path: Path) -> None:
-    at = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=25)
-    source = Source(spark, tmp_path).add(of_times([("a", at, 3.0)]))
-    given = Given(source, ff.lookback("5 seconds", "10 seconds", every="5 seconds"), n=ff.Count())
-    running = given.writer.trigger(processingTime="1 second").start()
-    try:
-        until = time.monotonic() + 120
-        while len(given.rows) < 3 and time.monotonic() < until:
-            time.sleep(0.5)
-            assert running.exception() is None
-        time.sleep(6)
-        assert given.rows == [[("a", 1, 1)], [("a", 0, 1)], [("a", 0, 0)]]
-    finally:
-        running.stop()
-
-
-def test_what_is_refused_and_explained(spark: SparkSession, tmp_path: Path) -> None:
-    source = Source(spark, tmp_path)
-    events = ff.events(source.plain.withWatermark("time", "10 minutes"), time="time", by="key")
-    with pytest.raises(
-        ff.QueryError, match=r"the lookback is for each event, and the events are a stream, .*; expected"
-    ):
-        events.window(ff.lookback("1 hour"))
-    labels = pa.table({"key": ["a"], "at": pa.array([START], pa.timestamp("us", "UTC"))})
-    with pytest.raises(ff.QueryError, match=r"for the rows of at=, and the events are a stream, .*every='1 minute'\)"):
-        events.window(ff.lookback("1 hour", at=labels))
-    renamed = partial(source.plain.withColumnRenamed, "time")
-    with pytest.raises(ff.QueryError, match=r"the other table is a stream, which has no last row; expected"):
-        ff.lookback("1 hour", at=renamed("at"))
-    with pytest.raises(ff.QueryError, match=r"the other table is a stream, which has no last row; expected"):
-        ff.windows_from(renamed("from"), start="from", end="from")
-    steps = events.window(ff.lookback("1 hour", "1 day", every="1 hour"))
-    with pytest.raises(ff.QueryError, match=r"closed windows cannot be given again: .*; expected late='drop'"):
-        steps.stream(late="update", allowed_lateness="1 hour").aggregate(n=ff.Count())
-    for said in (steps.explain(n=ff.Count()), steps.explain_with_columns(n=ff.Count())):
-        assert dict(said.rows)["beside"] == "each step of each key"
-        assert "when the watermark closes windows" in dict(said.rows)["slide, finish"]

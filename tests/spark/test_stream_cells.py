@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.sessions import settings
-from ..support.stream_source import MINUTE, Source, ended, every_row, late_events
+from ..support.stream_source import MINUTE, Source, every_row, late_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -135,7 +135,7 @@ def test_windows_of_every_kind_across_a_restart(spark: SparkSession, tmp_path: P
     source.add(*SECOND)
     moved = source.query(COARSER, shards=1, checkpoint=tmp_path / "new").aggregate(**FLOATS)
     source.run(**{name: query for name, query in queries.items() if name != "out"})
-    ended(source.start(moved, "out", "new"), lambda: source.start(moved, "out", "new"))
+    source.go_on(moved, "new")
     everything = source.found("all")
     for name in QUERIES:
         expected = pa.concat_tables(right(name))

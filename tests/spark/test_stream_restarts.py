@@ -105,6 +105,9 @@ def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, 
             asked(source, options=checkpoint | options)
     for options in ({}, {"late": "drop_partial"}, {"forget": "1 hour"}, {"window": "flat"}):
         assert asked(source, options=checkpoint | options).isStreaming
+    closed = ff.events(letters(source.plain), time="time", by=["key", "letter"]).window(TEN).stream(**checkpoint)
+    with pytest.raises(ff.EngineError, match=r"is of another query|is of a query in output mode append"):
+        closed.latest(**OUTPUTS)
     others = {"checkpoint": str(tmp_path / "others")}
     plain = source.plain.writeStream.format("noop").option("checkpointLocation", others["checkpoint"])
     assert plain.trigger(availableNow=True).start().awaitTermination(300)

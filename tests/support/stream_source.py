@@ -87,6 +87,10 @@ class Source:
             name: ended(query, lambda name=name: self.start(results[name], name)) for name, query in running.items()
         }
 
+    def go_on(self, result: DataFrame, checkpoint: str, name: str = "out") -> StreamingQuery:
+        """Run a query to the end of its input, with a checkpoint and a sink of two names."""
+        return ended(self.start(result, name, checkpoint), lambda: self.start(result, name, checkpoint))
+
     def run_into(self, sink: Sink, result: DataFrame, checkpoint: str, mode: str = "append") -> StreamingQuery:
         """Run a query to the end of its input, and call a function with each micro-batch and its number."""
         writer = result.writeStream.foreachBatch(sink).outputMode(mode)
