@@ -38,11 +38,9 @@ UNTIL = 20
 """The minute up to which events are those of the history."""
 
 QUERIES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
-    "lists": (ff.sliding("20 minutes", every="7 minutes", closed="right"), LISTS, {"shards": 3}),
-    "rows": (ff.last_rows(3), LISTS, {"forget": "5 hours"}),
+    "rows": (ff.last_rows(3), LISTS, {"shards": 3, "forget": "5 hours"}),
     "sessions": (ff.session("90 seconds"), FLOATS, {"history": None, "until": f"1970-01-01T00:{UNTIL}:00+00:00"}),
     "lookback": (ff.lookback("10 minutes", "1 hour", every="15 minutes"), SHARE, {}),
-    "empty": (ff.tumbling("10 minutes", empty="emit"), FLOATS, {"forget": "2 hours"}),
 }
 """Windows, outputs and options of the results that one query has."""
 
@@ -91,20 +89,18 @@ def right(name: str) -> tuple[pa.Table, pa.Table]:
     dropped where the watermark has passed them.
     """
     windows, outputs, options = QUERIES[name]
-    middle, end = watermark(*FIRST), watermark(*FIRST, *SECOND)
-    held, later = "xs" in outputs, [*FIRST, *SECOND]
-    if held or name == "sessions":
+    middle, end, new = watermark(*FIRST), watermark(*FIRST, *SECOND), SECOND
+    if name != "lookback":
         new = [table.filter(pa.array([tick >= middle for tick in ticks(table)])) for table in SECOND]
-        later = [*FIRST, *new]
-    shift = int(name in ("lists", "rows"))  # a window with its end in it, or of a row, closes behind it
+    shift = int(name == "rows")  # a window of rows closes behind its last one
     begin = UNTIL * MINUTE if "until" in options else 0
     before = between(batch(windows, outputs, FIRST), begin - shift, middle - shift)
-    return before, between(batch(windows, outputs, later), middle - shift, end - shift)
+    return before, between(batch(windows, outputs, [*FIRST, *new]), middle - shift, end - shift)
 
 
 def in_one_query(source: Source) -> DataFrame:
     """The results of all queries, each with its name, in the columns of all of them."""
-    history = source.spark.createDataFrame(pa.concat_tables([*FIRST, *SECOND]))
+    history = source.spark.createDataFrame(pa.concat_tables(FIRST))
     frames = []
     for name, (windows, outputs, options) in QUERIES.items():
         own = options | ({"history": history} if "history" in options else {})
@@ -112,39 +108,53 @@ def in_one_query(source: Source) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
-def test_windows_of_every_kind_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    """Five results in one query; one whose state goes on in another; the late events of a third."""
-    source = Source(spark, tmp_path).add(*FIRST)
-    results = in_one_query(source)
-    old, new = source.query(SLIDING, shards=3), source.query(COARSER, shards=1)
-    late = source.query(SLIDING, late="drop_partial").late(**FLOATS)
-    queries = {"out": old.aggregate(**FLOATS), "all": results, "late": late}
-    source.run(**queries)
-    middle, end = watermark(*FIRST), watermark(*FIRST, *SECOND)
-
-    given, whole = source.found(), batch(SLIDING, FLOATS, FIRST)
-    assert every_row(given) == every_row(between(whole, 0, middle))
-    rest = old.still_open(tmp_path / "out-checkpoint", **FLOATS).toArrow()
-    assert every_row(rest) == every_row(between(whole, middle, 1 << 60))
-    old.export_state(tmp_path / "out-checkpoint", tmp_path / "state", **FLOATS)
-    assert new.import_state(tmp_path / "state", tmp_path / "new", **FLOATS).timestamp() * 1e6 == middle
-    rows = source.query(ff.last_rows(3), forget="5 hours")
-    held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
-    assert every_row(held) == every_row(between(batch(ff.last_rows(3), LISTS, FIRST), middle - 1, 1 << 60))
-
-    source.add(*SECOND)
-    moved = source.query(COARSER, shards=1, checkpoint=tmp_path / "new").aggregate(**FLOATS)
-    source.run(**{name: query for name, query in queries.items() if name != "out"})
-    source.go_on(moved, "new")
+def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows in order, sessions after a history, and lookbacks, in one query."""
+    source, late = Source(spark, tmp_path), 0
+    for part in (FIRST, SECOND):
+        query = source.add(*part).run(all=in_one_query(source))["all"]
+        late += late_events(query)
     everything = source.found("all")
     for name in QUERIES:
         expected = pa.concat_tables(right(name))
-        columns = expected.column_names
-        found = everything.filter(pc.equal(everything["query"], name)).select(columns)
+        found = everything.filter(pc.equal(everything["query"], name)).select(expected.column_names)
         assert every_row(found) == every_row(expected), name
         assert min(map(len, right(name))) > 5, name
+    # For rows, and for sessions if they are not of the time of the history; the longest lookback has not closed.
+    dropped = [tick for each in SECOND for tick in ticks(each) if tick < watermark(*FIRST)]
+    assert late == len(dropped) + sum(tick >= UNTIL * MINUTE for tick in dropped) > 20
+    rows = source.query(ff.last_rows(3), shards=3, forget="5 hours")
+    held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
+    assert sorted(closing(held)) == sorted(tick for tick in ticks(SECOND[1]) if tick >= watermark(*SECOND))
+
+
+def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -> None:
+    """What is open is read from a checkpoint; other steps and shards go on from there into the same sink."""
+    source = Source(spark, tmp_path).add(*FIRST)
+    old, new = source.query(SLIDING, shards=3), source.query(COARSER, shards=1)
+    middle, end = watermark(*FIRST), watermark(*FIRST, *SECOND)
+    first = source.run(out=old.aggregate(**FLOATS))["out"]
+    given, whole = source.found(), batch(SLIDING, FLOATS, FIRST)
+    assert every_row(given) == every_row(between(whole, 0, middle))
+    assert sum(ff.stream_metrics(each)["windows"] for each in first.recentProgress) == len(given)
+    rest = old.still_open(tmp_path / "out-checkpoint", **FLOATS).toArrow()
+    assert every_row(rest) == every_row(between(whole, middle, 1 << 60))
+    with pytest.raises(ff.EngineError, match=r"^the checkpoint is of another query: outputs"):
+        old.still_open(tmp_path / "out-checkpoint", **(FLOATS | {"n": ff.Count("x")}))
+    old.export_state(tmp_path / "out-checkpoint", tmp_path / "state", **FLOATS)
+    assert new.import_state(tmp_path / "state", tmp_path / "new", **FLOATS).timestamp() * 1e6 == middle
+
+    source.add(*SECOND)
+    going_on = source.query(COARSER, shards=1, checkpoint=tmp_path / "new").aggregate(**FLOATS)
+    dropped = source.query(SLIDING, late="drop_partial").late(**FLOATS)
+    source.run(late=dropped)
+    source.go_on(going_on, "new")
     coarser = between(batch(COARSER, FLOATS, [*FIRST, *SECOND]), middle, end)
     assert every_row(source.found()) == every_row(given) + every_row(coarser)
+    # From the beginning there is no micro-batch between the second and the third.
+    closed, step = watermark(FIRST[0]), 5 * MINUTE
+    late = [tick for tick in ticks(SECOND[0]) if tick // step * step + step <= closed]
+    assert sorted(ticks(source.found("late"))) == sorted(late) != []
 
 
 def single(*minutes: int) -> list[pa.Table]:
