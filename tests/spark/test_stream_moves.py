@@ -19,7 +19,7 @@ pytest.importorskip("google.protobuf")
 import framefold as ff
 
 from ..support.sessions import settings
-from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, expected, late_events, rows, table
+from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, expected, late_events, nowhere, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -234,6 +234,6 @@ def test_states_of_other_kinds_of_queries(spark: SparkSession, tmp_path: Path) -
     sentence = r"^the query of the checkpoint '.*both' has 2 states, .* one .aggregate"
     refuses(lambda: query.export_state(tmp_path / "both", tmp_path / "state", **count), sentence)
     with settings(spark, spark__sql__streaming__noDataMicroBatches__enabled="false"):  # or the clock would not end it
-        source.run_into(lambda batch, number: None, query.latest(**count), "now", "update")
+        source.run_into(nowhere, query.latest(**count), "now", "update")
     sentence = r"^the checkpoint '.*now' is of .latest\(...\), whose state goes by the clock"
     refuses(lambda: query.export_state(tmp_path / "now", tmp_path / "state", **count), sentence)

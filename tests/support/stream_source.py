@@ -117,6 +117,11 @@ def ended(query: StreamingQuery, start: Callable[[], StreamingQuery]) -> Streami
     raise TimeoutError(BUSY)
 
 
+def nowhere(batch: DataFrame, number: int) -> None:
+    """A sink that computes a micro-batch, and keeps nothing of it."""
+    batch.write.format("noop").mode("overwrite").save()
+
+
 def rows(found: pa.Table) -> Counter[str]:
     return Counter(repr(sorted(row.items())) for row in found.select(["key", "window", *OUTPUTS]).to_pylist())
 
