@@ -1,16 +1,17 @@
-"""Lookbacks on a running stream: as a definition has them at each watermark, and together with open ones as a batch."""
+"""Lookbacks on a running stream: at each watermark, and together with open ones, as a batch has them."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from dateutil.relativedelta import relativedelta
 
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
@@ -27,18 +28,13 @@ pytestmark = pytest.mark.usefixtures("rocksdb")
 START = dt.datetime(2024, 1, 30, tzinfo=dt.UTC)
 DELAY = dt.timedelta(minutes=10)
 TICK = dt.timedelta(microseconds=1)
-HOUR, DAY, WEEK = dt.timedelta(hours=1), dt.timedelta(days=1), dt.timedelta(days=7)
+HOUR, DAY = dt.timedelta(hours=1), dt.timedelta(days=1)
 
 OUTPUTS: dict[str, Any] = {
     "n": ff.Count(), "s": ff.Sum("x"), "top": ff.Max("x"),
     "share": ff.Sum("x").over("1 hour") / ff.Sum("x").over("7 days"),
     "both": ff.AllOf(now=ff.Count().over("1 hour"), before=ff.Count().over("1 day")),
 }  # fmt: skip
-
-BACK: dict[str, Any] = {
-    "1h": HOUR, "1d": DAY, "7d": WEEK, "1mo": relativedelta(months=1),
-}  # fmt: skip
-"""How far each size looks back."""
 
 CASES: dict[str, tuple[tuple[str, ...], dt.timedelta, str]] = {
     "left": (("1 hour", "1 day"), 6 * HOUR, "left"),
@@ -47,11 +43,8 @@ CASES: dict[str, tuple[tuple[str, ...], dt.timedelta, str]] = {
 }
 """Sizes, the step, and which ends belong to windows."""
 
-INSIDE: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "left": lambda times, begin, end: (begin <= times) & (times < end),
-    "right": lambda times, begin, end: (begin < times) & (times <= end),
-    "both": lambda times, begin, end: (begin <= times) & (times <= end),
-}
+LONGEST = 7 * DAY
+"""What outputs look back, if no size of the windows is longer."""
 
 
 def table(first: float, last: float, rows: int, seed: int) -> pa.Table:
@@ -69,86 +62,27 @@ def query(source: Source, case: str, **options: Any) -> Any:
     return source.query(ff.lookback(*sizes, every=every, closed=closed), **options)  # type: ignore[arg-type]
 
 
-def outputs_of(rows: dict[str, list[Any]], own: Sequence[str]) -> dict[str, Any]:
-    """What outputs have, of the values in the window of each size."""
+def at_a_time(case: str, tables: Sequence[pa.Table]) -> tuple[Counter[str], int]:
+    """The rows that micro-batches give, and the number of the events that they drop.
 
-    def total(suffix: str) -> float | None:
-        return sum(each for each in rows[suffix] if each is not None) if any(rows[suffix]) else None
-
-    found: dict[str, Any] = {f"n_{suffix}": len(rows[suffix]) for suffix in own}
-    found |= {f"s_{suffix}": total(suffix) for suffix in own}
-    found |= {f"top_{suffix}": max((each for each in rows[suffix] if each), default=None) for suffix in own}
-    now, before = total("1h"), total("7d")
-    found["share"] = None if now is None or before is None else now / before
-    return found | {"both": {"now": len(rows["1h"]), "before": len(rows["1d"])}}
-
-
-class Definition:
-    """The rows that micro-batches give, and the number of the events that they drop, by what each word means.
-
-    Of a key and step there is a row where any window has an event. It is given by the micro-batch whose watermark is
-    not before the end of the windows, with the events that have come by then.
+    A row is given by the micro-batch whose watermark is not before the end of its windows, with the events that have
+    come by then: as a batch has it. An event is late if the watermark of the micro-batch before has passed its last
+    window.
     """
-
-    def __init__(self, case: str, batches: Sequence[pa.Table]) -> None:
-        sizes, self.every, closed = CASES[case]
-        self.own = [{"hour": "1h", "day": "1d", "month": "1mo"}[each.split()[1]] for each in sizes]
-        self.after = TICK * (closed != "left")
-        self.inside, self.known = INSIDE[closed], {*self.own, "1h", "1d", "7d"}
-        self.rows: list[dict[str, Any]] = []
-        self.late = 0
-        seen: list[tuple[Any, ...]] = []
-        before = watermark = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-        for each in batches:
-            before = watermark
-            watermark = max([watermark, *(event[0] - DELAY for event in seen)])
-            new = list(zip(*(each[name].to_pylist() for name in ("time", "key", "x")), strict=True))
-            self.late += sum(self.closes_at_last(event[0]) <= before for event in new)
-            seen += new
-            self.give(seen, before, watermark)
-
-    def steps(self, first: dt.datetime, last: dt.datetime) -> Iterator[dt.datetime]:
-        """The steps between two times, and one before them."""
-        at = START + (first - START) // self.every * self.every
-        while at <= last:
-            yield at
-            at += self.every
-
-    def closes_at_last(self, time: dt.datetime) -> dt.datetime:
-        """When the last window closes that takes in a time."""
-        found = time
-        for at in self.steps(time, time + 40 * DAY):
-            if any(self.inside(time, at - BACK[suffix], at) for suffix in self.known):
-                found = at + self.after
-        return found
-
-    def give(self, seen: list[tuple[Any, ...]], before: dt.datetime, watermark: dt.datetime) -> None:
-        """Note the rows of windows that close after one time, by another one."""
-        if not seen:
-            return
-        times = np.array([event[0].timestamp() for event in seen])
-        first = min(event[0] for event in seen)
-        for at in self.steps(max(before, first), min(watermark, dt.datetime(2025, 1, 1, tzinfo=dt.UTC))):
-            if not before < at + self.after <= watermark:
-                continue
-            bounds = {suffix: (at - BACK[suffix]).timestamp() for suffix in self.known}
-            some = np.flatnonzero(self.inside(times, min(bounds.values()), at.timestamp()))
-            for key in {seen[number][1] for number in some}:
-                mine = [number for number in some if seen[number][1] == key]
-                values = {
-                    suffix: [seen[number][2] for number in mine if self.inside(times[number], begin, at.timestamp())]
-                    for suffix, begin in bounds.items()
-                }
-                self.rows.append({"key": key, "at": at} | outputs_of(values, self.own))
-
-
-def same_rows(found: pa.Table, wanted: list[dict[str, Any]]) -> None:
-    """Assert that rows of any order are equal."""
-
-    def said(rows: list[dict[str, Any]]) -> list[str]:
-        return sorted(str(row | {"at": row["at"].timestamp()}) for row in rows)
-
-    assert said(found.to_pylist()) == said(wanted)
+    sizes, every, closed = CASES[case]
+    after, rows, late = TICK * (closed != "left"), Counter[str](), 0
+    before = watermark = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for number, table in enumerate(tables):
+        before, times = watermark, [time for each in tables[:number] for time in each["time"].to_pylist()]
+        watermark = max([watermark, *(time - DELAY for time in times)])
+        for time in table["time"].to_pylist():
+            last = START + (time + LONGEST - after - START) // every * every
+            late += last + after <= before
+        windows = ff.lookback(*sizes, every=every, closed=closed)  # type: ignore[arg-type]
+        events = ff.events(pa.concat_tables(tables[: number + 1]), time="time", by="key")
+        batch = events.window(windows).aggregate(**OUTPUTS)
+        rows += every_row(batch.filter(pa.array([before < at + after <= watermark for at in batch["at"].to_pylist()])))
+    return rows, late
 
 
 FAR = pa.table({
@@ -165,7 +99,7 @@ def test_as_defined_and_as_in_a_batch(spark: SparkSession, tmp_path: Path) -> No
     running = source.run(**{case: query(source, case).aggregate(**OUTPUTS) for case in CASES})
     for case, (sizes, every, closed) in CASES.items():
         found = source.found(case)
-        same_rows(found, Definition(case, [*tables, NONE]).rows)
+        assert every_row(found) == at_a_time(case, [*tables, NONE])[0], case
         events = ff.events(pa.concat_tables(tables), time="time", by="key")
         batch = events.window(ff.lookback(*sizes, every=every, closed=closed)).aggregate(**OUTPUTS)  # type: ignore[arg-type]
         rest = query(source, case).still_open(tmp_path / f"{case}-checkpoint", **OUTPUTS).toArrow()
@@ -183,14 +117,10 @@ def test_late_events_enter_what_is_open_across_a_restart(spark: SparkSession, tm
         source.add(*some)
         running = source.run(**{case: query(source, case, shards=3).aggregate(**OUTPUTS) for case in CASES})
     for case in CASES:
-        wanted = Definition(case, [*tables[:2], NONE, *tables[2:], FAR, NONE])
-        same_rows(source.found(case), wanted.rows)
-        dropped = late_events(running[case])
-        if case == "months":  # as if each were the longest one: such events are in no window, and not counted
-            assert 0 <= dropped <= wanted.late
-        else:
-            assert dropped == wanted.late > 5
-        assert len(wanted.rows) > 200
+        wanted, late = at_a_time(case, [*tables[:2], NONE, *tables[2:], FAR, NONE])
+        assert every_row(source.found(case)) == wanted
+        assert case == "months" or late_events(running[case]) == late > 5
+        assert wanted.total() > 200
 
 
 @pytest.mark.slow
@@ -207,10 +137,10 @@ def test_a_history_before_it_and_windows_of_sparks_after_it(spark: SparkSession,
     events = ff.events(pa.concat_tables(tables[:2]), time="time", by="key")
     sizes, every, _ = CASES["left"]
     batch = events.window(ff.lookback(*sizes, every=every)).aggregate(**OUTPUTS)
-    wanted = [row for row in batch.to_pylist() if row["at"] > begin]
-    same_rows(source.found("out"), wanted)
+    batch = batch.filter(pc.greater(batch["at"], pa.scalar(begin, batch["at"].type)))
+    assert every_row(source.found("out")) == every_row(batch)
     totals: dict[Any, list[int]] = {}
-    for row in wanted:
+    for row in batch.to_pylist():
         totals.setdefault((row["key"], row["at"].date()), []).append(row["n_1d"])
     given = {
         (row["key"], row["window"]["start"].date()): (row["rows"], row["n"]) for row in source.found("days").to_pylist()
