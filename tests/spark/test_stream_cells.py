@@ -34,12 +34,12 @@ LISTS: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
 SHARE: dict[str, Any] = FLOATS | {"share": ff.Sum("x").over("10 minutes") / ff.Sum("x").over("1 hour")}
 SLIDING = ff.sliding("20 minutes", every="5 minutes")
 COARSER = ff.sliding("20 minutes", every="10 minutes", closed="left")
-UNTIL = 20
-"""The minute up to which events are those of the history."""
+BEGIN, UNTIL = 20 * MINUTE, "1970-01-01T00:20:00+00:00"
+"""The time up to which events are those of the history."""
 
 QUERIES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
-    "rows": (ff.last_rows(3), LISTS, {"shards": 3, "forget": "5 hours"}),
-    "sessions": (ff.session("90 seconds"), FLOATS, {"history": None, "until": f"1970-01-01T00:{UNTIL}:00+00:00"}),
+    "rows": (ff.last_rows(3), LISTS, {"shards": 3, "forget": "5 hours", "until": UNTIL}),
+    "sessions": (ff.session("90 seconds"), FLOATS, {"until": UNTIL}),
     "lookback": (ff.lookback("10 minutes", "1 hour", every="15 minutes"), SHARE, {}),
 }
 """Windows, outputs and options of the results that one query has."""
@@ -93,7 +93,7 @@ def right(name: str) -> tuple[pa.Table, pa.Table]:
     if name != "lookback":
         new = [table.filter(pa.array([tick >= middle for tick in ticks(table)])) for table in SECOND]
     shift = int(name == "rows")  # a window of rows closes behind its last one
-    begin = UNTIL * MINUTE if "until" in options else 0
+    begin = BEGIN if "until" in options else 0
     before = between(batch(windows, outputs, FIRST), begin - shift, middle - shift)
     return before, between(batch(windows, outputs, [*FIRST, *new]), middle - shift, end - shift)
 
@@ -103,7 +103,7 @@ def in_one_query(source: Source) -> DataFrame:
     history = source.spark.createDataFrame(pa.concat_tables(FIRST))
     frames = []
     for name, (windows, outputs, options) in QUERIES.items():
-        own = options | ({"history": history} if "history" in options else {})
+        own = options | ({"history": history} if "until" in options else {})
         frames.append(source.query(windows, **own).aggregate(**outputs).withColumn("query", f.lit(name)))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
@@ -120,10 +120,11 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
         found = everything.filter(pc.equal(everything["query"], name)).select(expected.column_names)
         assert every_row(found) == every_row(expected), name
         assert min(map(len, right(name))) > 5, name
-    # For rows, and for sessions if they are not of the time of the history; the longest lookback has not closed.
-    dropped = [tick for each in SECOND for tick in ticks(each) if tick < watermark(*FIRST)]
-    assert late == len(dropped) + sum(tick >= UNTIL * MINUTE for tick in dropped) > 20
-    rows = source.query(ff.last_rows(3), shards=3, forget="5 hours")
+    # For rows and sessions, if they are not of the time of the history; the longest lookback has not closed.
+    dropped = [tick for each in SECOND for tick in ticks(each) if BEGIN <= tick < watermark(*FIRST)]
+    assert late == 2 * len(dropped) > 20
+    history = ff.events(spark.createDataFrame(FIRST[0].slice(0, 0)), time="time")
+    rows = source.query(ff.last_rows(3), shards=3, forget="5 hours", history=history, until=UNTIL)
     held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
     assert sorted(closing(held)) == sorted(tick for tick in ticks(SECOND[1]) if tick >= watermark(*SECOND))
 

@@ -93,6 +93,28 @@ def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     assert found["sessions"].total() >= 3
 
 
+@pytest.mark.slow
+def test_lookbacks_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    """The time at which windows end has the watermark, if they close then."""
+    tables = [table(0, 300), table(290, 700, seed=1), table(4000, 4001)]
+    source = Source(spark, tmp_path).add(*tables)
+    windows = ff.lookback("1 hour", "2 hours", every="30 minutes")
+    result = source.query(windows).aggregate(**COUNT)
+    days = result.groupBy("key", f.window("at", "1 day")).agg(f.count("*").alias("rows"), f.sum("n_2h").alias("n"))
+    source.run(out=result, days=days)
+    totals: dict[Any, list[int]] = {}
+    for row in source.found().to_pylist():
+        totals.setdefault((row["key"], row["at"].date()), []).append(row["n_2h"])
+    found = {
+        (row["key"], row["window"]["start"].date()): (row["rows"], row["n"]) for row in source.found("days").to_pylist()
+    }
+    assert found == {day: (len(counts), sum(counts)) for day, counts in totals.items()}
+    assert len(found) == 4
+    for closed in ("left", "right"):
+        schema = source.query(ff.lookback("1 hour", every="6 hours", closed=closed)).aggregate(**COUNT).schema
+        assert ("spark.watermarkDelayMs" in schema["at"].metadata) == (closed == "left")
+
+
 def test_where_a_window_can_be_over_before_its_result_it_is_no_time_for_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:

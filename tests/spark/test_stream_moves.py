@@ -19,7 +19,7 @@ pytest.importorskip("google.protobuf")
 import framefold as ff
 
 from ..support.sessions import settings
-from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, expected, late_events, nowhere, rows, table
+from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, nowhere, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,11 +38,6 @@ def batch_of(windows: Any, tables: list[pa.Table]) -> pa.Table:
     return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**OUTPUTS)
 
 
-def last_end(time: pa.Table, windows_every: int, size: int) -> Any:
-    """The end of the last window that each time is in."""
-    return time["time"].cast("int64").to_numpy() // windows_every * windows_every + size
-
-
 def windows_until(table: pa.Table, end: int) -> pa.Table:
     """The windows that end by a time."""
     return table.filter(pc.less_equal(pc.struct_field(table["window"], "end").cast("int64"), end))
@@ -51,34 +46,6 @@ def windows_until(table: pa.Table, end: int) -> pa.Table:
 def refuses(call: Callable[[], Any], sentence: str, error: Any = ff.EngineError) -> None:
     with pytest.raises(error, match=sentence):
         call()
-
-
-@pytest.mark.slow
-def test_other_shards_and_steps_go_on_where_the_query_has_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    """Into the same sink, whose micro-batches are numbered on; events that are late for the old query are so still."""
-    tables = [table(0, 38), table(30, 68, seed=1), table(20, 98, seed=2)]
-    source = Source(spark, tmp_path).add(*tables[:2])
-    old = source.query(shards=3)
-    first = source.run(out=old.aggregate(**OUTPUTS))["out"]
-    before = rows(source.found())
-    assert before == rows(expected(ff.sliding("20 minutes", every="5 minutes"), tables[:2]))
-    old.export_state(tmp_path / "out-checkpoint", tmp_path / "state", **OUTPUTS)
-    source.add(tables[2])
-    with settings(spark, spark__sql__shuffle__partitions="3"):
-        new = source.query(COARSER, shards=5)
-        closed = new.import_state(tmp_path / "state", tmp_path / "new", **OUTPUTS)
-    watermark = max(pc.max(each["time"]).value for each in tables[:2]) // 1000 * 1000 - 10 * MINUTE
-    assert closed.timestamp() * 1_000_000 == watermark
-    assert not [*tmp_path.glob(".new*")]
-    open_now = rows(new.still_open(tmp_path / "new", **OUTPUTS).toArrow())
-    assert open_now == rows(ended(batch_of(COARSER, tables[:2]), watermark))
-    with settings(spark, spark__sql__shuffle__partitions="3"):
-        query = source.go_on(new.aggregate(**OUTPUTS), "new")
-    after = rows(source.found()) - before
-    assert after == rows(ended(expected(COARSER, tables), watermark))
-    assert sum(after.values()) > 10
-    assert late_events(query) == int((last_end(tables[2], 10 * MINUTE, 20 * MINUTE) <= watermark).sum()) > 0
-    assert query.recentProgress[0]["batchId"] == first.recentProgress[-1]["batchId"] + 1
 
 
 @pytest.mark.slow
@@ -121,7 +88,7 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
-    """Each goes on where it was; the watermark is the least of theirs."""
+    """Each goes on where it was, on other partitions; the watermark is the least of theirs."""
     tables = [table(0, 68), table(0, 60, seed=1), table(62, 140, seed=2), table(55, 130, seed=3)]
     sources = [Source(spark, tmp_path / name).add(each) for name, each in zip("ab", tables[:2], strict=True)]
 
@@ -132,10 +99,12 @@ def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
     sources[0].go_on(query(2).aggregate(**OUTPUTS), "old")
     old = tmp_path / "a" / "old"
     query(2).export_state(old, tmp_path / "state", **OUTPUTS)
-    query(3).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
     for source, each in zip(sources, tables[2:], strict=True):
         source.add(each)
-    sources[0].go_on(query(3).aggregate(**OUTPUTS), "new")
+    with settings(spark, spark__sql__shuffle__partitions="3"):
+        query(5).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
+        sources[0].go_on(query(5).aggregate(**OUTPUTS), "new")
+    assert not [*(tmp_path / "a").glob(".new*")]
     whole, end = batch_of(COARSER, tables), pc.max(tables[-1]["time"]).value - 10 * MINUTE
     right = windows_until(whole, end)
     assert rows(sources[0].found()) == rows(right)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -38,9 +37,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
 IN_ORDER: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
+BACK: dict[str, Any] = {
+    "n": ff.Count(),
+    "share": ff.Sum("x").over("1 hour") / ff.Sum("x").over("7 days"),
+    "both": ff.AllOf(now=ff.Count().over("1 hour"), before=ff.Count().over("1 day")),
+}
 STREAM_TIME = pa.timestamp("us", tz="UTC")
 BOUNDS = pa.array([at * MINUTE for at in (0, 20, 40, 60)]).cast(STREAM_TIME)
 OWN_WINDOWS = pa.table({"from": BOUNDS[:3], "to": BOUNDS[1:], "key": list("abc")})
+
+GO_ON = {"landmark": 120, "lookback": 3990, "lookback-of-months": 3990}
+"""Windows that go on after the last event before the one that closes all others, and the minute up to which not."""
 
 Program = Callable[[Any], Any]
 """Results of events, of a stream or of a table."""
@@ -97,6 +104,8 @@ def programs(spark: SparkSession) -> dict[str, Program]:
     return {
         **{name.replace(" ", "-"): windowed(windows) for name, windows in WINDOWS.items()},
         **{name: windowed(windows, IN_ORDER) for name, windows in held.items()},
+        "lookback": windowed(ff.lookback("10 minutes", "1 hour", every="10 minutes", closed="right"), BACK),
+        "lookback-of-months": windowed(ff.lookback("1 day", "1 month", every="1 day", closed="both"), BACK),
         "lives": lasting,
         "together": low_and_high,
         "own": own_windows(None),
@@ -105,10 +114,16 @@ def programs(spark: SparkSession) -> dict[str, Program]:
     }
 
 
+def closing(results: pa.Table) -> Any:
+    """When each window ends, in ticks."""
+    ends = results["at"] if "at" in results.column_names else pc.struct_field(results["window"], "end")
+    return ends.cast("int64")
+
+
 @pytest.mark.slow
 def test_windows_of_every_kind_are_those_of_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     """Started once for the first micro-batches and once more for the rest; the watermark passes all but the last."""
-    source, tables, reach = Source(spark, tmp_path), batches(), 3990 * MINUTE
+    source, tables = Source(spark, tmp_path), batches()
     stream = source.plain.withWatermark("time", "10 minutes")
     for part in (tables[:2], tables[2:]):
         source.add(*part)
@@ -116,12 +131,8 @@ def test_windows_of_every_kind_are_those_of_the_batch(spark: SparkSession, tmp_p
         assert {name: late_events(query) for name, query in running.items()} == dict.fromkeys(running, 0)
     for name, program in programs(spark).items():
         found, batch = source.found(name), program(pa.concat_tables(tables[:-1]))
-        if name == "landmark":  # goes on to each key's last event
-            ends = [pc.struct_field(each["window"], "end").cast("int64") for each in (found, batch)]
-            assert pc.max(ends[0]).as_py() < reach
-            found, batch = (
-                each.filter(pc.less(end, 120 * MINUTE)) for each, end in zip((found, batch), ends, strict=True)
-            )
+        if name in GO_ON:
+            found, batch = (each.filter(pc.less_equal(closing(each), GO_ON[name] * MINUTE)) for each in (found, batch))
         assert every_row(found) == every_row(batch), name
         assert len(found) >= 3, name
 
@@ -143,26 +154,6 @@ def test_one_task_can_have_all_of_a_micro_batch(
     assert "TransformWithState" in plan
     assert "Exchange" not in plan
     assert rows(source.found()) == rows(expected(WINDOWS["sliding"], tables))
-
-
-@pytest.mark.slow
-def test_a_stream_goes_on_from_its_history(spark: SparkSession, tmp_path: Path) -> None:
-    """Of what both have, the history gives what comes before a time, and the stream the rest: no event counts twice."""
-    tables, until = batches(), 35 * MINUTE
-    source = Source(spark, tmp_path).add(*tables)
-    history = ff.events(spark.createDataFrame(pa.concat_tables(tables)), time="time")
-    options = {"history": history, "until": datetime.datetime.fromtimestamp(35 * 60, datetime.UTC)}
-    kinds = WINDOWS | {"last-rows": ff.last_rows(3)}
-    kinds = {name: kinds[name] for name in ("sliding", "sessions", "last-rows")}
-    running = source.run(
-        **{name: source.query(windows, **options).aggregate(**OUTPUTS) for name, windows in kinds.items()}
-    )
-    for name, windows in kinds.items():
-        batch = expected(windows, tables)
-        closed = batch["at"] if "at" in batch.column_names else pc.struct_field(batch["window"], "end")
-        new = pc.greater_equal if "at" in batch.column_names else pc.greater
-        assert rows(source.found(name)) == rows(batch.filter(new(closed.cast("int64"), until))), name
-        assert late_events(running[name]) == 0
 
 
 @pytest.mark.slow
