@@ -14,13 +14,12 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from pyspark.sql.streaming.listener import StreamingQueryListener
-
 import framefold as ff
 
 from ..stored_state.shards import WINDOWS as STORED
 from ..stored_state.shards import Processor, plan_of
 from ..support.inner import place_of
+from ..support.listening import listening
 from ..support.sessions import settings
 from ..support.stream_source import MINUTE, PARTITIONS, Source, table
 
@@ -32,34 +31,10 @@ pytestmark = pytest.mark.usefixtures("rocksdb")
 NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
 
 
-class Seen(StreamingQueryListener):
-    def __init__(self) -> None:
-        self.metrics: list[dict[str, Any]] = []
-        self.ended = False
-
-    def onQueryStarted(self, event: Any) -> None: ...
-
-    def onQueryIdle(self, event: Any) -> None: ...
-
-    def onQueryProgress(self, event: Any) -> None:
-        self.metrics.append(ff.stream_metrics(event.progress))
-
-    def onQueryTerminated(self, event: Any) -> None:
-        self.ended = True
-
-
-def seen(spark: SparkSession, source: Source, query: Any, name: str) -> list[dict[str, Any]]:
+def seen(spark: SparkSession, source: Source, query: Any) -> list[dict[str, Any]]:
     """The metrics of each micro-batch of a query, as a listener gets them."""
-    listener = Seen()
-    spark.streams.addListener(listener)
-    try:
-        source.run(**{name: query.aggregate(n=ff.Count())})
-        until = time.monotonic() + 60
-        while not listener.ended and time.monotonic() < until:
-            time.sleep(0.05)
-    finally:
-        spark.streams.removeListener(listener)
-    assert listener.ended
+    with listening(spark) as listener:
+        source.run(out=query.aggregate(n=ff.Count()))
     return listener.metrics
 
 
@@ -73,7 +48,7 @@ def kept(events: pa.Table) -> tuple[int, int]:
 def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(NOW, NOW + 20), table(NOW + 15, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
     source = Source(spark, tmp_path).add(*tables)
-    first, second, third, *rest = seen(spark, source, source.query(shards=2), "out")
+    first, second, third, *rest = seen(spark, source, source.query(shards=2))
     assert (first["partials"], first["open_frames"]) == kept(tables[0])
     assert first["windows"] == first["late_events"] == first["held_events"] == 0
     assert first["lag_ms"] is None, "there is no watermark before the first micro-batch"
@@ -97,10 +72,10 @@ def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_
 def test_events_that_are_held_back_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     """And where a query is started again, what it has kept is known."""
     source = Source(spark, tmp_path).add(table(NOW, NOW + 5, rows=50))
-    first, *_ = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    first, *_ = seen(spark, source, source.query(ff.last_rows(3), shards=1))
     assert (first["held_events"], first["partials"], first["windows"]) == (50, 0, 0)
     source.add(table(NOW + 100, NOW + 101, rows=5), table(NOW + 100, NOW + 101, rows=4))
-    said = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    said = seen(spark, source, source.query(ff.last_rows(3), shards=1))
     called = [each for each in said if each["shards"]]
     assert called[0]["held_events"] == 55
     assert called[-1]["held_events"] == 9, "the watermark has passed the first 50"
