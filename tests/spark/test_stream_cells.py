@@ -32,8 +32,8 @@ pytestmark = [pytest.mark.cell, pytest.mark.usefixtures("rocksdb")]
 FLOATS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "top": ff.Max("x"), "m": ff.Median("x")}
 LISTS: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
 SHARE: dict[str, Any] = FLOATS | {"share": ff.Sum("x").over("10 minutes") / ff.Sum("x").over("1 hour")}
-SLIDING = ff.sliding("20 minutes", every="5 minutes")
-COARSER = ff.sliding("20 minutes", every="10 minutes", closed="left")
+SLIDING, COARSER = ff.sliding("20 minutes", every="5 minutes"), ff.sliding("20 minutes", every="10 minutes")
+STEP = 5 * MINUTE
 BEGIN, UNTIL = 20 * MINUTE, "1970-01-01T00:20:00+00:00"
 """The time up to which events are those of the history."""
 
@@ -122,7 +122,7 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
         assert min(map(len, right(name))) > 5, name
     # For rows and sessions, if they are not of the time of the history; the longest lookback has not closed.
     dropped = [tick for each in SECOND for tick in ticks(each) if BEGIN <= tick < watermark(*FIRST)]
-    assert late == 2 * len(dropped) > 20
+    assert late == 2 * len(dropped) > 10
     history = ff.events(spark.createDataFrame(FIRST[0].slice(0, 0)), time="time")
     rows = source.query(ff.last_rows(3), shards=3, forget="5 hours", history=history, until=UNTIL)
     held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
@@ -148,13 +148,16 @@ def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -
     source.add(*SECOND)
     going_on = source.query(COARSER, shards=1, checkpoint=tmp_path / "new").aggregate(**FLOATS)
     dropped = source.query(SLIDING, late="drop_partial").late(**FLOATS)
-    source.run(late=dropped)
-    source.go_on(going_on, "new")
+    source.run(late=dropped.union(source.query(ff.last_rows(2)).late(n=ff.Count())))
+    query = source.go_on(going_on, "new")
     coarser = between(batch(COARSER, FLOATS, [*FIRST, *SECOND]), middle, end)
     assert every_row(source.found()) == every_row(given) + every_row(coarser)
+    assert (
+        late_events(query) == sum(tick // (2 * STEP) * 2 * STEP + 4 * STEP <= middle for tick in ticks(SECOND[0])) > 0
+    )
     # From the beginning there is no micro-batch between the second and the third.
-    closed, step = watermark(FIRST[0]), 5 * MINUTE
-    late = [tick for tick in ticks(SECOND[0]) if tick // step * step + step <= closed]
+    closed, new = watermark(FIRST[0]), ticks(SECOND[0])
+    late = [tick for tick in new if tick // STEP * STEP + STEP <= closed] + [tick for tick in new if tick < closed]
     assert sorted(ticks(source.found("late"))) == sorted(late) != []
 
 
