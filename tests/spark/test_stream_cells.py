@@ -156,8 +156,8 @@ def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -
         late_events(query) == sum(tick // (2 * STEP) * 2 * STEP + 4 * STEP <= middle for tick in ticks(SECOND[0])) > 0
     )
     # From the beginning there is no micro-batch between the second and the third.
-    closed, new = watermark(FIRST[0]), ticks(SECOND[0])
-    late = [tick for tick in new if tick // STEP * STEP + STEP <= closed] + [tick for tick in new if tick < closed]
+    closed, third = watermark(FIRST[0]), ticks(SECOND[0])
+    late = [tick for tick in third if tick // STEP * STEP + STEP <= closed] + [tick for tick in third if tick < closed]
     assert sorted(ticks(source.found("late"))) == sorted(late) != []
 
 
