@@ -108,7 +108,7 @@ def ended(query: StreamingQuery, start: Callable[[], StreamingQuery]) -> Streami
 
     for _ in range(PATIENCE):
         try:
-            assert query.awaitTermination(300)
+            assert query.awaitTermination(900)
             return query
         except StreamingQueryException as error:
             if BUSY not in str(error):
