@@ -187,16 +187,8 @@ def test_the_operators_manifest(options: list[str], cluster: Cluster) -> None:
     cluster.api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
     job = ["--num-executors", "4", "--executor-memory=2g", "--driver-cores", "1", "--py-files", "s3a://jobs/a.zip"]
     account = ["--conf", "spark.kubernetes.authenticate.driver.serviceAccountName=spark"]
-    command = [
-        "submit",
-        "--manifest",
-        *options,
-        *account,
-        *job,
-        "local:///opt/job/speeds.py",
-        "s3a://trips",
-        "s3a://speeds",
-    ]
+    words = ["local:///opt/job/speeds.py", "s3a://trips", "s3a://speeds"]
+    command = ["submit", "--manifest", *options, *account, *job, *words]
     done = subprocess.run([sys.executable, "-m", "framefold", *command], capture_output=True, text=True, check=True)
     made: dict[str, Any] = json.loads(done.stdout)
     place = "/apis/sparkoperator.k8s.io/v1beta2/namespaces/jobs/sparkapplications?fieldValidation=Strict"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from ..spark.submitting import JOB, expected, found, submit, write_trips
+from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
 from ..spark.test_connect_streams import run_streams
 from ..support.command_line import main
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
@@ -43,18 +43,9 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         address = started("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1")
         for number in range(2):
             # Two hosts, for Spark speculates on another host only.
-            of_worker = [
-                "--host",
-                f"127.0.0.{number + 2}",
-                "--cores",
-                1,
-                "--memory",
-                "1g",
-                "--work-dir",
-                logs / f"work{number}",
-                address,
-            ]
-            started(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *of_worker)
+            place = ["--host", f"127.0.0.{number + 2}", "--work-dir", logs / f"work{number}"]
+            size = ["--cores", 1, "--memory", "1g"]
+            started(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *place, *size, address)
         yield address
 
 
@@ -153,13 +144,8 @@ def test_a_function_that_raises(options: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["lost", "slow"])
 def test_a_task_that_runs_twice_counts_once(kind: str, options: list[str], tmp_path: Path) -> None:
     """Its executor is killed; or it takes so long that another executor runs it as well."""
-    speculation = {
-        "": "true",
-        ".interval": "100ms",
-        ".minTaskRuntime": "100ms",
-        ".quantile": "0.5",
-        ".multiplier": "1.1",
-    }
-    speculate = [word for name, value in speculation.items() for word in ("--conf", f"spark.speculation{name}={value}")]
+    often = {".interval": "100ms", ".minTaskRuntime": "100ms", ".quantile": "0.5", ".multiplier": "1.1"}
+    settings = {f"spark.speculation{name}": value for name, value in {"": "true", **often}.items()}
+    speculate = submit_options("", settings)[2:]
     log = run_mishap(tmp_path, kind, *options, *(speculate if kind == "slow" else []))
     assert re.search("Lost executor" if kind == "lost" else "Marking task .* as speculatable", log)

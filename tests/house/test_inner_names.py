@@ -39,7 +39,6 @@ PIECES = {
     "spark/test_ship.py": "spark.session.packaging",
     "spark/test_state.py": "spark.streams.state",
     "spark/test_submit.py": "spark.submission",
-    "spark/test_submit_kubernetes.py": "spark.submission",
     "spark/test_submit_secrets.py": "spark.submission",
     "spark/test_tasks.py": "spark.engine.tasks",
     "spark/test_types.py": "spark.convert.types",

@@ -14,9 +14,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from ..support.sessions import local_session
 
 JARS = Path(sys.prefix) / "kafka" / "jars"
 PYSPARK = Path(sys.prefix) / "kafka" / "python"
@@ -88,3 +93,29 @@ def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
 def listens(port: int) -> bool:
     with socket.socket() as tried:
         return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def kafka(folder: Path, **settings: str) -> Iterator[tuple[SparkSession, dict[str, str]]]:
+    """A session with the connector, and the options of a broker whose topics have two partitions."""
+    check()
+    session = local_session("kafka", "local[2]", **{"spark.jars": connector()} | settings)
+    try:
+        with broker(folder, partitions=2) as address:
+            yield session, {"kafka.bootstrap.servers": address}
+    finally:
+        session.stop()
+
+
+def send(events: DataFrame, topic: str, options: dict[str, str], *columns: str) -> None:
+    """Write events to a topic as JSON, each to the partition that its column says, in their order."""
+    form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+    value = f.to_json(f.struct(*columns), form).alias("value")
+    events.select(value, "partition").write.format("kafka").options(**options, topic=topic).save()
+
+
+def receive(session: SparkSession, topic: str, options: dict[str, str], schema: str, **more: Any) -> DataFrame:
+    """A topic's events from its beginning, as a stream."""
+    asked = options | {"subscribe": topic, "startingOffsets": "earliest"}
+    records = session.readStream.format("kafka").options(**asked, **more).load()
+    return records.select(f.from_json(f.col("value").cast("string"), schema).alias("event")).select("event.*")

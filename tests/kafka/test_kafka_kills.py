@@ -13,11 +13,8 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from pyspark.sql import functions as f
-
 from ..spark.killing import Killed, events, expected
-from ..support.sessions import local_session
-from .broker import PYSPARK, broker, check, connector
+from .broker import PYSPARK, connector, kafka, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -29,26 +26,18 @@ SECONDS = 40.0
 
 def test_kills_with_kafka(tmp_path: Path) -> None:
     """Records of one key are equal to the last byte, so that nobody can see which of them was sent again."""
-    check()
-    session = local_session("kafka", "local[2]", **{"spark.jars": connector()})
-    try:
-        # Partitions that go on side by side in the order of time, in which no event is late: a micro-batch is a table.
-        with broker(tmp_path, partitions=2) as address:
-            kafka = {"kafka.bootstrap.servers": address}
-            table = pa.concat_tables(map(events, range(BATCHES)))
-            place = pa.array([row % 2 for row in range(len(table))], pa.int32())
-            rows = session.createDataFrame(table.append_column("partition", place)).coalesce(1)
-            form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-            sent = rows.select(f.to_json(f.struct("time", "key", "x"), form).alias("value"), "partition")
-            sent.write.format("kafka").options(**kafka, topic="events").save()
-            environment = {"KAFKA": address, "KILL_JARS": connector(), "KILL_PATH": str(PYSPARK)}
-            killed = Killed("kafka", tmp_path, environment, wanted=50, batches=BATCHES)
-            killed.until_killed(SECONDS)
-            found = defaultdict(list)
-            for row in session.read.format("kafka").options(**kafka, subscribe="windows").load().collect():
-                found[bytes(row.key)].append(bytes(row.value))
-    finally:
-        session.stop()
+    # Partitions that go on side by side in the order of time, in which no event is late: a micro-batch is a table.
+    with kafka(tmp_path) as (session, options):
+        table = pa.concat_tables(map(events, range(BATCHES)))
+        place = pa.array([row % 2 for row in range(len(table))], pa.int32())
+        rows = session.createDataFrame(table.append_column("partition", place)).coalesce(1)
+        send(rows, "events", options, "time", "key", "x")
+        environment = {"KAFKA": options["kafka.bootstrap.servers"], "KILL_JARS": connector(), "KILL_PATH": str(PYSPARK)}
+        killed = Killed("kafka", tmp_path, environment, wanted=50, batches=BATCHES)
+        killed.until_killed(SECONDS)
+        found = defaultdict(list)
+        for row in session.read.format("kafka").options(**options, subscribe="windows").load().collect():
+            found[bytes(row.key)].append(bytes(row.value))
     again = sum(len(values) - 1 for values in found.values())
     print(f"{killed.kills.total()} kills, {again} windows sent again: {dict(sorted(killed.kills.items()))}")
     assert [values for values in found.values() if len(set(values)) > 1] == []

@@ -15,8 +15,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import local_session
-from .broker import broker, check, connector
+from .broker import kafka, receive, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -39,35 +38,21 @@ def events(first: int, last: int) -> pa.Table:
 
 
 def test_offsets_go_on(tmp_path: Path) -> None:
-    check()
-    settings = {"spark.jars": connector()} | ff.spark_conf(streams=True, partitions=2)
-    session = local_session("kafka", "local[2]", **settings)
     tables = [events(0, 60), events(55, 150)]
-    try:
-        with broker(tmp_path, partitions=2) as address:
-            kafka = {"kafka.bootstrap.servers": address}
-            records = session.readStream.format("kafka").options(**kafka, subscribe="moved", startingOffsets="earliest")
-            event = f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")
-            stream = records.load().select(event).select("event.*").withWatermark("time", "10 minutes")
-            windowed = ff.events(stream, time="time", by="key").window(ff.sliding("20 minutes", every="10 minutes"))
-            old, new = (windowed.stream(shards=shards) for shards in (2, 3))
-            for number, (query, table) in enumerate(zip((old, new), tables, strict=True)):
-                value = f.to_json(f.struct("time", "key")).alias("value")
-                rows = session.createDataFrame(table).select(value, "partition")
-                rows.write.format("kafka").options(**kafka, topic="moved").save()
-                checkpoint = tmp_path / f"checkpoint-{number}"
-                writer = (
-                    query.aggregate(n=ff.Count()).writeStream.format("parquet").option("path", str(tmp_path / "out"))
-                )
-                writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
-                assert writer.start().awaitTermination(500)
-                if query is old:
-                    old.export_state(checkpoint, tmp_path / "state", n=ff.Count())
-                    new.import_state(tmp_path / "state", tmp_path / "checkpoint-1", n=ff.Count())
-            out = session.read.parquet(str(tmp_path / "out"))
-            given = out.select("key", (f.unix_micros("window.end") / MINUTE).cast("long").alias("end"), "n").collect()
-    finally:
-        session.stop()
+    with kafka(tmp_path, **ff.spark_conf(streams=True, partitions=2)) as (session, options):
+        stream = receive(session, "moved", options, SCHEMA).withWatermark("time", "10 minutes")
+        windowed = ff.events(stream, time="time", by="key").window(ff.sliding("20 minutes", every="10 minutes"))
+        old, new = (windowed.stream(shards=shards) for shards in (2, 3))
+        for number, (query, table) in enumerate(zip((old, new), tables, strict=True)):
+            send(session.createDataFrame(table), "moved", options, "time", "key")
+            writer = query.aggregate(n=ff.Count()).writeStream.format("parquet").option("path", str(tmp_path / "out"))
+            writer = writer.option("checkpointLocation", str(tmp_path / f"checkpoint-{number}"))
+            assert writer.trigger(availableNow=True).start().awaitTermination(500)
+            if query is old:
+                old.export_state(tmp_path / "checkpoint-0", tmp_path / "state", n=ff.Count())
+                new.import_state(tmp_path / "state", tmp_path / "checkpoint-1", n=ff.Count())
+        out = session.read.parquet(str(tmp_path / "out"))
+        given = out.select("key", (f.unix_micros("window.end") / MINUTE).cast("long").alias("end"), "n").collect()
     sent = pa.concat_tables(tables)
     right = duckdb.sql(
         "select key, ends, count(*) from sent, range(10, 180, 10) of(ends) "

@@ -18,8 +18,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import local_session
-from .broker import broker, check, connector
+from .broker import kafka, receive, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -74,67 +73,51 @@ def found(windows: Any) -> dict[tuple[str, int], int]:
     return result
 
 
+def read_by(progress: Any, topic: str, at: dict[tuple[int, int], Any]) -> list[Any]:
+    """The events of a micro-batch, by their partitions and offsets."""
+    source = progress["sources"][0]
+    begin, end = ((json.loads(source[name] or "null") or {}).get(topic, {}) for name in ("startOffset", "endOffset"))
+    return [at[int(place), offset] for place in end for offset in range(begin.get(place, 0), end[place])]
+
+
 def test_two_partitions(tmp_path: Path) -> None:
-    check()
-    settings = {"spark.jars": connector()} | ff.spark_conf(streams=True, partitions=2)
-    session = local_session("kafka", "local[2]", **settings)
-    try:
-        with broker(tmp_path, partitions=2) as address:
-            kafka = {"kafka.bootstrap.servers": address}
-            running = {}
-            for topic, table in topics().items():
-                # One task after another sends them, in their order.
-                rows = session.createDataFrame(table).coalesce(1).sortWithinPartitions("time")
-                form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-                value = f.to_json(f.struct("time", "key"), form).alias("value")
-                rows.select(value, "partition").write.format("kafka").options(**kafka, topic=topic).save()
-                options = kafka | {"subscribe": topic, "startingOffsets": "earliest"}
-                records = session.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=AT_ONCE).load()
-                event = f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")
-                stream = records.select(event).select("event.*").withWatermark("time", "10 minutes")
-                ours = ff.events(stream, time="time", by="key").window(ff.sliding("20 minutes", every="5 minutes"))
-                theirs = stream.groupBy("key", f.window("time", "20 minutes", "5 minutes"))
-                queries = {"ours": ours.aggregate(n=ff.Count()), "theirs": theirs.agg(f.count("*").alias("n"))}
-                for name, query in queries.items():
-                    place = str(tmp_path / f"{topic} {name}")
-                    writer = query.writeStream.format("parquet").option("path", place)
-                    writer = writer.option("checkpointLocation", f"{place} checkpoint")
-                    running[topic, name] = writer.trigger(availableNow=True).start()
-            for query in running.values():
-                assert query.awaitTermination(500)
-            for topic in topics():
-                query = running[topic, "ours"]
-                records = session.read.format("kafka").options(**kafka, subscribe=topic).load()
-                event = f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")
-                at = {
-                    (row.partition, row.offset): (row.time, row.key)
-                    for row in records.select("partition", "offset", event)
-                    .select("partition", "offset", f.unix_micros("event.time").alias("time"), "event.key")
-                    .collect()
-                }
-                assert len(at) == ROWS
-                read = []
-                for progress in query.recentProgress:
-                    source = progress["sources"][0]
-                    begin, end = (
-                        (json.loads(source[name] or "null") or {}).get(topic, {})
-                        for name in ("startOffset", "endOffset")
-                    )
-                    read.append(
-                        [at[int(place), offset] for place in end for offset in range(begin.get(place, 0), end[place])]
-                    )
-                assert sum(map(len, read)) == ROWS, "each event is read once"
-                assert max(map(len, read)) <= AT_ONCE + 1
-                windows, late = right(read)
-                metrics = [ff.stream_metrics(progress) for progress in query.recentProgress]
-                given = [found(session.read.parquet(str(tmp_path / f"{topic} {name}"))) for name in ("ours", "theirs")]
-                print(f"{topic}: {len(windows)} windows, {late} late events of {ROWS}")
-                assert given == [windows, windows], topic
-                assert sum(each["late_events"] for each in metrics) == late, topic
-                if topic == "behind":
-                    assert late > 20
-                if topic == "even":  # partitions go on as one: the windows of the batch
-                    assert late == 0
-                    assert windows == right([[each for events in read for each in events]])[0]
-    finally:
-        session.stop()
+    with kafka(tmp_path, **ff.spark_conf(streams=True, partitions=2)) as (session, options):
+        running = {}
+        for topic, table in topics().items():
+            # One task after another sends them, in their order.
+            rows = session.createDataFrame(table).coalesce(1).sortWithinPartitions("time")
+            send(rows, topic, options, "time", "key")
+            events = receive(session, topic, options, SCHEMA, maxOffsetsPerTrigger=AT_ONCE)
+            stream = events.withWatermark("time", "10 minutes")
+            ours = ff.events(stream, time="time", by="key").window(ff.sliding("20 minutes", every="5 minutes"))
+            theirs = stream.groupBy("key", f.window("time", "20 minutes", "5 minutes"))
+            queries = {"ours": ours.aggregate(n=ff.Count()), "theirs": theirs.agg(f.count("*").alias("n"))}
+            for name, query in queries.items():
+                place = str(tmp_path / f"{topic} {name}")
+                writer = query.writeStream.format("parquet").option("path", place)
+                writer = writer.option("checkpointLocation", f"{place} checkpoint")
+                running[topic, name] = writer.trigger(availableNow=True).start()
+        for query in running.values():
+            assert query.awaitTermination(500)
+        for topic in topics():
+            query = running[topic, "ours"]
+            records = session.read.format("kafka").options(**options, subscribe=topic).load()
+            event = f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")
+            places = records.select("partition", "offset", event)
+            places = places.select("partition", "offset", f.unix_micros("event.time").alias("time"), "event.key")
+            at = {(row.partition, row.offset): (row.time, row.key) for row in places.collect()}
+            assert len(at) == ROWS
+            read = [read_by(progress, topic, at) for progress in query.recentProgress]
+            assert sum(map(len, read)) == ROWS, "each event is read once"
+            assert max(map(len, read)) <= AT_ONCE + 1
+            windows, late = right(read)
+            metrics = [ff.stream_metrics(progress) for progress in query.recentProgress]
+            given = [found(session.read.parquet(str(tmp_path / f"{topic} {name}"))) for name in ("ours", "theirs")]
+            print(f"{topic}: {len(windows)} windows, {late} late events of {ROWS}")
+            assert given == [windows, windows], topic
+            assert sum(each["late_events"] for each in metrics) == late, topic
+            if topic == "behind":
+                assert late > 20
+            if topic == "even":  # partitions go on as one: the windows of the batch
+                assert late == 0
+                assert windows == right([[each for events in read for each in events]])[0]

@@ -26,9 +26,8 @@ logging.getLogger("py4j").setLevel(logging.WARNING)
 
 system = S3FileSystem(endpoint_override=host, scheme="http", allow_bucket_creation=True)
 system.create_dir("trips")
-table = pa.table(
-    {"t": range(1000), "k": [at % 3 for at in range(1000)], "x": [float(at * at % 97) for at in range(1000)]}
-)
+columns = {"k": [at % 3 for at in range(1000)], "x": [float(at * at % 97) for at in range(1000)]}
+table = pa.table({"t": range(1000), **columns})
 for number, part in enumerate((table.slice(0, 300), table.slice(300, 300), table.slice(600))):
     pq.write_table(part, f"trips/in/{number}.parquet", filesystem=system)
     pq.write_table(part, f"trips/by/day={number}/part.parquet", filesystem=system)
@@ -86,22 +85,8 @@ many = query(spark.read.parquet("s3a://trips/in")).options(combine="executors").
 many.write.parquet("s3a://trips/many")
 print(f"written, lazily: {spark.read.parquet('s3a://trips/many').count() == len(wanted)}")
 
-run = [
-    "run",
-    "s3://trips/in",
-    "--time",
-    "t",
-    "--by",
-    "k",
-    "--window",
-    "10",
-    "--every",
-    "5",
-    "--agg",
-    "n=count",
-    "--agg",
-]
-run += ["x=median:x", "--preview", "0", "--out"]
+run = ["run", "s3://trips/in", "--time", "t", "--by", "k", "--window", "10", "--every", "5"]
+run += ["--agg", "n=count", "--agg", "x=median:x", "--preview", "0", "--out"]
 for engine in ("local", "spark"):
     main([*run, f"s3://trips/{engine}.parquet", "--engine", engine])
     found = pq.read_table(f"trips/{engine}.parquet", filesystem=system)
@@ -109,10 +94,8 @@ for engine in ("local", "spark"):
 main(["run", given["login"] + "/nothing", "--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"])
 
 wrong = [f"s3://{key}:{QUOTED}@trips/nothing", f"s3://{key}:{IN_ADDRESS}@trips/in", f"nowhere://a:{QUOTED}@b/c"]
-wrong += [
-    f"s3://trips/nothing?endpoint_override={host}&scheme=http&secret={QUOTED}",
-    f"s3://trips/in?secret_key={QUOTED}",
-]
+wrong.append(f"s3://trips/nothing?endpoint_override={host}&scheme=http&secret={QUOTED}")
+wrong.append(f"s3://trips/in?secret_key={QUOTED}")
 unknown_to_pyarrow = (wrong[1], wrong[-1])
 """Spark, which is given these without a login and options, reads them with its own credentials."""
 for address in wrong:

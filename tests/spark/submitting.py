@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import framefold as ff
 
@@ -19,6 +20,14 @@ from ..support.command_line import make_trips
 EXAMPLES = Path(__file__).parents[2] / "examples"
 JOB = EXAMPLES / "speeds.py"
 SMALL = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
+
+
+def without_spark(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """No Spark of the developer's, and a cache of its own."""
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
 
 
 def submit_options(master: str, settings: Mapping[str, str]) -> list[str]:

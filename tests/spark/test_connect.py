@@ -1,4 +1,7 @@
-"""The same code through Spark Connect: a server and a client that knows it by its protocol only."""
+"""The same code through Spark Connect: a server and a client that knows it by its protocol only.
+
+``make connect`` runs the other tests for Spark so, which are not repeated here.
+"""
 
 from __future__ import annotations
 
@@ -81,48 +84,12 @@ for choice in choices:
     gc.collect()
     found = [(row["k.f"], row["money"], row["at"], row["x"]) for row in counted.collect()]
     assert repr(found) == repr([tuple(row) for row in last_rows]), choice
-    anchors = spark.sql("select timestamp_micros(1730600000000000) a, timestamp_micros(1730600017000001) b")
-    given = ff.events(df, time="ts").window(ff.windows_from(anchors, start="a", end="b")).options(**choice)
-    assert given.aggregate(n=ff.Count()).collect()[0]["n"] == 2, choice
-    hours = events.options(**choice).aggregate(n=ff.Count())
-    ends = hours.select(f.window_time("window").alias("at")).agg(f.max("at")).collect()[0][0]
-    days = ff.events(hours, time="window.start").options(window="flat", **choice).window(ff.tumbling("1 day"))
-    days = days.aggregate(n=ff.Sum("n"), last=ff.Max("window.end"))
-    assert days.columns == ["window_start", "window_end", "n", "last"]
-    assert sum(row["n"] for row in days.collect()) == 12_000, choice
-    assert (max(row["last"] for row in days.collect()) - ends).microseconds == 1, choice
-    empty = ff.events(df.where("false"), time="ts").window(ff.tumbling("1 hour")).options(**choice)
-    assert empty.aggregate(n=ff.Count()).collect() == []
     del result
     gc.collect()
-
-product = ff.Sum(f.col("x") * f.col("n")) / ff.Count()
-some = ff.Filtered(ff.Count(), f.col("n") > 50)
-found = ff.events(df, time="ts").window(ff.tumbling("1 hour")).aggregate(x=product, y=some)
-expected = df.groupBy(f.window("ts", "1 hour").alias("w"))
-expected = expected.agg(f.sum(f.col("x") * f.col("n")) / f.count("*"), f.count_if(f.col("n") > 50))
-assert [(row["x"], row["y"]) for row in found.collect()] == [tuple(row)[1:] for row in expected.orderBy("w").collect()]
-try:
-    ff.events(df, time="ts").window(ff.tumbling("1 hour")).aggregate(x=ff.Sum(f.col("nowhere") + 1))
-except ff.QueryError as error:
-    assert "does not fit the DataFrame" in str(error) and "nowhere" in str(error), error
-else:
-    raise AssertionError
 
 with limits(auto_result_bytes=0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
-
-for refuse in (events.aggregate, events.explain):
-    try:
-        refuse(Money=ff.Count())
-    except ff.QueryError as found:
-        assert str(found).startswith("the key 'money' and the output 'Money' differ in case only"), found
-    else:
-        raise AssertionError(refuse)
-spark.conf.set("spark.sql.caseSensitive", "true")
-assert events.aggregate(Money=ff.Count()).columns == ["k.f", "money", "window", "Money"]
-spark.conf.unset("spark.sql.caseSensitive")
 
 holes = df.withColumn("ts", f.when(f.col("n") != 7, f.col("ts")))
 for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withColumn("n", f.lit(1313)), "n")]:

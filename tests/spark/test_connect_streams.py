@@ -22,17 +22,18 @@ pytest.importorskip("google.protobuf")
 PROGRAM = (
     WITH_SUPPORT
     + """
-import sys, time, warnings
+import sys, warnings
 from pathlib import Path
 
 warnings.simplefilter("ignore")
 import framefold as ff
+import pytest
 from tests.support.sessions import ensure_java
 
 ensure_java()
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from tests.support.listening import listening
 
 here = Path(sys.argv[1])
 spark = SparkSession.builder.remote(sys.argv[2]).getOrCreate()
@@ -59,60 +60,32 @@ def rows(df):
     return sorted(map(tuple, df.select("key", "window.start", "window.end", "n", "s").collect()))
 
 
-class Seen(StreamingQueryListener):
-    def __init__(self):
-        self.metrics, self.ended = [], False
-
-    def onQueryStarted(self, event): ...
-
-    def onQueryIdle(self, event): ...
-
-    def onQueryProgress(self, event):
-        self.metrics.append(ff.stream_metrics(event.progress))
-
-    def onQueryTerminated(self, event):
-        self.ended = True
-
-
 events = ff.events(stream().withWatermark("time", "10 minutes"), time="time", by="key")
 windowed = events.window(ff.sliding("20 minutes", every="5 minutes"))
 outputs = {"n": ff.Count(), "s": ff.Sum("x")}
-try:
+lacking = "the state store is Spark's own, and not RocksDB; .*changelogCheckpointing.enabled is not true.*"
+lacking += r"spark.conf.set\\(name, value\\) for each of ff.spark_conf\\(streams=True"
+with pytest.raises(ff.EngineError, match=lacking):
     windowed.aggregate(**outputs)
-except ff.EngineError as error:
-    assert "the state store is Spark's own, and not RocksDB; " in str(error), error
-    assert "changelogCheckpointing.enabled is not true" in str(error), error
-    assert "spark.conf.set(name, value) for each of ff.spark_conf(streams=True" in str(error), error
-else:
-    raise AssertionError
 with warnings.catch_warnings():
     warnings.simplefilter("error", UserWarning)
     conf = ff.spark_conf(streams=True, partitions=2, running=True)
     again = SparkSession.builder.remote(sys.argv[2]).config(map=conf).getOrCreate()
 assert again.session_id == spark.session_id
-try:
+with pytest.raises(ff.QueryError, match="no watermark on its time 'time'"):
     ff.events(stream(), time="time").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
-except ff.QueryError as error:
-    assert "no watermark on its time 'time'" in str(error), error
-else:
-    raise AssertionError
 
 theirs = stream().withWatermark("time", "10 minutes").groupBy("key", f.window("time", "20 minutes", "5 minutes"))
 run(theirs.agg(f.count("*").alias("n"), f.sum("x").alias("s")), "theirs")
 expected = rows(spark.read.parquet(str(here / "theirs")))
 assert len(expected) > 50
 
-listener = Seen()
-spark.streams.addListener(listener)
-query = run(windowed.aggregate(**outputs), "ours")
+with listening(spark) as listener:
+    query = run(windowed.aggregate(**outputs), "ours")
 assert rows(spark.read.parquet(str(here / "ours"))) == expected
 said = [ff.stream_metrics(progress) for progress in query.recentProgress]
 assert sum(each["late_events"] for each in said) == 1, said
 assert sum(each["windows"] for each in said) == len(expected), said
-until = time.monotonic() + 60
-while not listener.ended and time.monotonic() < until:
-    time.sleep(0.1)
-spark.streams.removeListener(listener)
 assert listener.metrics == said, (listener.metrics, said)
 run(windowed.late(**outputs), "late")
 assert spark.read.parquet(str(here / "late")).count() == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,55 +41,27 @@ def of_windows(found: DataFrame) -> Counter[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("windows", "runs", "numbers_of_shards"),
-    [
-        (("20 minutes", "20 minutes"), (3, 2), (7,)),
-        pytest.param(("20 minutes", "20 minutes"), (4, 2, 3), (1, 7), marks=pytest.mark.slow),
-        pytest.param(("20 minutes", "5 minutes"), (4, 2, 3), (1, 7), marks=pytest.mark.slow),
-    ],
-    ids=["a few of tumbling windows", "tumbling", "sliding"],
-)
-def test_late_events_are_those_of_spark(
-    spark: SparkSession,
-    tmp_path: Path,
-    windows: tuple[str, str],
-    runs: tuple[int, ...],
-    numbers_of_shards: tuple[int, ...],
-) -> None:
+@pytest.mark.parametrize("step", ["20 minutes", "5 minutes"])
+def test_late_events_are_those_of_spark(spark: SparkSession, tmp_path: Path, step: str) -> None:
     """Stopped and started again, so that micro-batches without data are between those that have some.
 
     Where windows do not overlap each event is in its window or counted as late.
     """
-    ours = [f"of {shards}" for shards in numbers_of_shards]
     source = Source(spark, tmp_path)
-    theirs = source.plain.withWatermark("time", "10 minutes").groupBy("key", f.window("time", *windows))
-    queries = {
-        "theirs": theirs.agg(f.count("*").alias("n")),
-        **{
-            f"of {shards}": source.query(ff.sliding(windows[0], every=windows[1]), shards=shards).aggregate(
-                n=ff.Count()
-            )
-            for shards in numbers_of_shards
-        },
-    }
+    theirs = source.plain.withWatermark("time", "10 minutes").groupBy("key", f.window("time", "20 minutes", step))
+    windows, ours = ff.sliding("20 minutes", every=step), {f"of-{shards}": shards for shards in (1, 7)}
+    queries = {name: source.query(windows, shards=shards).aggregate(n=ff.Count()) for name, shards in ours.items()}
+    queries["theirs"] = theirs.agg(f.count("*").alias("n"))
     late: Counter[str] = Counter()
-    tables = [in_disorder(number) for number in range(sum(runs))]
-    coming = iter(tables)
-    for batches in runs:
-        source.add(*islice(coming, batches))
-        running = {name: source.start(query, name) for name, query in queries.items()}
-        for name, query in running.items():
-            assert query.awaitTermination(300)
-            late[name] += 0 if name == "theirs" else late_events(query)
+    tables = [in_disorder(number) for number in range(9)]
+    for first, last in pairwise((0, 4, 6, 9)):
+        running = source.add(*tables[first:last]).run(**queries)
+        late.update({name: late_events(running[name]) for name in ours})
     found = {name: of_windows(spark.read.parquet(str(tmp_path / name))) for name in queries}
-    assert all(found[name] == found["theirs"] for name in ours)
-    assert len({late[name] for name in ours}) == 1
-    assert late[ours[0]] > 20
-    if windows[0] == windows[1]:
-        # The last micro-batch's events whose window has not closed are in none yet.
-        watermark = max(table["time"].cast("int64").to_numpy().max() for table in tables) - 10 * MINUTE
+    assert found["of-1"] == found["of-7"] == found["theirs"]
+    assert late["of-1"] == late["of-7"] > 20
+    if step == "20 minutes":  # the last micro-batch's events whose window has not closed are in none yet
         ticks = np.concatenate([table["time"].cast("int64").to_numpy() for table in tables])
-        still_open = int((ticks // (20 * MINUTE) * 20 * MINUTE + 20 * MINUTE > watermark).sum())
-        given = sum(n * times for (*_, n), times in found[ours[0]].items())
-        assert given + late[ours[0]] + still_open == len(tables) * ROWS
+        still_open = int((ticks // (20 * MINUTE) * 20 * MINUTE + 20 * MINUTE > ticks.max() - 10 * MINUTE).sum())
+        given = sum(n * times for (*_, n), times in found["of-1"].items())
+        assert given + late["of-1"] + still_open == len(tables) * ROWS

@@ -32,14 +32,14 @@ def events(seed: int) -> pa.Table:
     )
 
 
-def stream(spark: SparkSession, folder: Path, seed: int, watermark: bool = True) -> DataFrame:
+def stream(spark: SparkSession, folder: Path, seed: int) -> DataFrame:
     """The events as a stream of two files, one a micro-batch."""
     folder.mkdir()
     table = events(seed)
     for number in range(2):
         pq.write_table(table.slice(30 * number, 30), folder / f"{number}.parquet")
     df = spark.readStream.schema("t timestamp, k string, x bigint").option("maxFilesPerTrigger", 1).parquet(str(folder))
-    return df.withWatermark("t", "0 minutes") if watermark else df
+    return df.withWatermark("t", "0 minutes")
 
 
 def run(df: DataFrame, folder: Path) -> list[tuple[Any, ...]]:
@@ -54,33 +54,28 @@ def relation(data: Any) -> Any:
     return ff.events(data, time="t").window(WINDOWS).relation()
 
 
-def test_streams_of_rows(spark: SparkSession, tmp_path: Path) -> None:
-    def asked(one: Any, other: Any) -> Any:
-        left = relation(one).where("x > 3").select("k", y="x + 1")
-        return left.union(relation(other).select("k", y="x")).rows()
+def union(one: Any, other: Any) -> Any:
+    return relation(one).where("x > 3").select("k", y="x + 1").union(relation(other).select("k", y="x"))
 
-    given = asked(stream(spark, tmp_path / "a", 1), stream(spark, tmp_path / "b", 2))
-    batch = asked(spark.createDataFrame(events(1)), spark.createDataFrame(events(2)))
+
+def join(one: Any, other: Any) -> Any:
+    return relation(one).join(relation(other), on="k", prefix="p_")
+
+
+@pytest.mark.parametrize("ask", [union, join])
+def test_of_two_streams(spark: SparkSession, rocksdb: None, tmp_path: Path, ask: Any) -> None:
+    given = ask(stream(spark, tmp_path / "a", 1), stream(spark, tmp_path / "b", 2)).rows()
+    batch = ask(spark.createDataFrame(events(1)), spark.createDataFrame(events(2))).rows()
     assert given.isStreaming
     assert Counter(run(given, tmp_path)) == Counter(map(tuple, batch.collect()))
 
 
-def test_a_join_of_streams(spark: SparkSession, rocksdb: None, tmp_path: Path) -> None:
-    def asked(one: Any, other: Any) -> Any:
-        return relation(one).join(relation(other), on="k", prefix="p_").rows()
-
-    given = asked(stream(spark, tmp_path / "a", 1), stream(spark, tmp_path / "b", 2))
-    batch = asked(spark.createDataFrame(events(1)), spark.createDataFrame(events(2)))
-    assert Counter(run(given, tmp_path)) == Counter(map(tuple, batch.collect()))
-
-
 def test_aggregates_of_a_stream(spark: SparkSession, rocksdb: None, tmp_path: Path) -> None:
-    given = (
-        relation(stream(spark, tmp_path / "a", 1)).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x")).rows()
-    )
-    found = run(given, tmp_path)
-    closed = max(until for *_, until in found)
-    batch = relation(events(1)).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x"))
+    def asked(data: Any) -> Any:
+        return relation(data).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x"))
+
+    found = run(asked(stream(spark, tmp_path / "a", 1)).rows(), tmp_path)
+    closed, batch = max(until for *_, until in found), asked(events(1))
     wanted = Counter(
         (row["k"], row["n"], row["s"], row["at"])
         for row in batch.states("2 minutes").to_pylist() if row["at"] < closed.replace(tzinfo=dt.UTC)
@@ -103,14 +98,9 @@ def test_aggregates_of_a_stream(spark: SparkSession, rocksdb: None, tmp_path: Pa
     ],
 )
 def test_what_needs_deletes_is_refused(spark: SparkSession, ask: Any, sentence: str) -> None:
-    rate = (
-        spark.readStream.format("rate")
-        .load()
-        .selectExpr("timestamp t", "'a' k", "value x")
-        .withWatermark("t", "1 minute")
-    )
+    rate = spark.readStream.format("rate").load().selectExpr("timestamp t", "'a' k", "value x")
     with pytest.raises(ff.QueryError, match=f"{sentence}.*foreachBatch"):
-        ask(relation(rate))
+        ask(relation(rate.withWatermark("t", "1 minute")))
 
 
 def test_joins_that_could_forget_nothing_are_refused(spark: SparkSession) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -12,32 +12,24 @@ pytest.importorskip("pyspark")
 
 from framefold.spark.streams.state import StateStore, recalled, remember
 
+from ..stored_state.shards import Table
 from ..support.inner import place_of
 
 
-class Map:
-    """A map of Spark's state, which says how often all of it is read."""
+class Map(Table):
+    """A map of Spark's state, which counts how often values are read."""
 
     def __init__(self) -> None:
-        self.values: dict[int, bytes] = {}
+        super().__init__({})
         self.reads = 0
 
-    def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
+    def iterator(self) -> Any:
         self.reads += 1
-        return iter([((page,), (ipc,)) for page, ipc in self.values.items()])
+        return super().iterator()
 
-    def keys(self) -> Iterator[tuple[int]]:
-        return iter([(page,) for page in self.values])
-
-    def getValue(self, key: tuple[int]) -> tuple[bytes]:
+    def getValue(self, key: tuple[int]) -> Any:
         self.reads += 1
-        return (self.values[key[0]],)
-
-    def updateValue(self, key: tuple[int], value: tuple[bytes]) -> None:
-        self.values[key[0]] = value[0]
-
-    def removeKey(self, key: tuple[int]) -> None:
-        del self.values[key[0]]
+        return super().getValue(key)
 
 
 @pytest.fixture(autouse=True)

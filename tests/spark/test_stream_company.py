@@ -1,4 +1,4 @@
-"""Results of streams in company: several in one query, before Spark's own windows, and times before 1970."""
+"""Results of streams in company: several in one query, before Spark's own windows, of several sources."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
+from ..support.sessions import settings
 from ..support.stream_source import MINUTE, Source, batches, every_row, late_events, table
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
     """Into one sink: the rows of each; metrics of both together; what is open of each is found in one checkpoint."""
     source = Source(spark, tmp_path).add(*batches()[:2])
     long, short = source.query(HALVES), source.query(ff.tumbling("5 minutes"))
-    query = source.start(long.aggregate(**COUNT).union(short.aggregate(**COUNT)))
-    alone = [source.start(each.aggregate(**COUNT), name) for name, each in (("long", long), ("short", short))]
-    assert all(each.awaitTermination(300) for each in (query, *alone))
+    results = {"long": long.aggregate(**COUNT), "short": short.aggregate(**COUNT)}
+    query = source.run(out=results["long"].union(results["short"]), **results)["out"]
     given = every_row(source.found())
     assert given == every_row(source.found("long")) + every_row(source.found("short"))
     metrics = [ff.stream_metrics(each) for each in query.recentProgress]
@@ -56,13 +56,9 @@ def test_one_result_twice_in_one_query(spark: SparkSession, tmp_path: Path) -> N
     """Spark shuffles for both once, and finds no watermark behind what it uses again, unless it is told not to."""
     source = Source(spark, tmp_path).add(*batches()[:2])
     result = source.query(HALVES).aggregate(**COUNT)
-    assert source.start(result, "alone").awaitTermination(300)
-    spark.conf.set("spark.sql.exchange.reuse", "false")
-    try:
-        query = source.start(result.union(result))
-    finally:
-        spark.conf.unset("spark.sql.exchange.reuse")
-    assert query.awaitTermination(300)
+    source.run(alone=result)
+    with settings(spark, spark__sql__exchange__reuse="false"):
+        source.run(out=result.union(result))
     alone = every_row(source.found("alone"))
     assert every_row(source.found()) == alone + alone
     assert alone.total() > 3
@@ -84,18 +80,39 @@ def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     results = {
         "theirs": summed(theirs, f.window_time("window")),
         "ours": summed(ours.aggregate(**COUNT), f.window_time("window")),
-        "of windows": summed(ours.aggregate(**COUNT), "window"),
+        "of-windows": summed(ours.aggregate(**COUNT), "window"),
         "flat": summed(flat.aggregate(**COUNT), "window_end"),
         "again": again.aggregate(n=ff.Sum("n")),
         "sessions": summed(sessions, f.window_time("window")),
     }
-    running = [source.start(each, name.replace(" ", "-")) for name, each in results.items()]
-    assert all(each.awaitTermination(300) for each in running)
-    found = {name: windows_of(source.found(name.replace(" ", "-"))) for name in results}
+    source.run(**results)
+    found = {name: windows_of(source.found(name)) for name in results}
     assert found["theirs"].total() >= 3
-    assert found["ours"] == found["of windows"] == found["again"] == found["theirs"]
+    assert found["ours"] == found["of-windows"] == found["again"] == found["theirs"]
     assert found["flat"].total() >= 3
     assert found["sessions"].total() >= 3
+
+
+@pytest.mark.slow
+def test_lookbacks_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    """The time at which windows end has the watermark, if they close then."""
+    tables = [table(0, 300), table(290, 700, seed=1), table(4000, 4001)]
+    source = Source(spark, tmp_path).add(*tables)
+    windows = ff.lookback("1 hour", "2 hours", every="30 minutes")
+    result = source.query(windows).aggregate(**COUNT)
+    days = result.groupBy("key", f.window("at", "1 day")).agg(f.count("*").alias("rows"), f.sum("n_2h").alias("n"))
+    source.run(out=result, days=days)
+    totals: dict[Any, list[int]] = {}
+    for row in source.found().to_pylist():
+        totals.setdefault((row["key"], row["at"].date()), []).append(row["n_2h"])
+    found = {
+        (row["key"], row["window"]["start"].date()): (row["rows"], row["n"]) for row in source.found("days").to_pylist()
+    }
+    assert found == {day: (len(counts), sum(counts)) for day, counts in totals.items()}
+    assert len(found) == 4
+    for closed in ("left", "right"):
+        schema = source.query(ff.lookback("1 hour", every="6 hours", closed=closed)).aggregate(**COUNT).schema
+        assert ("spark.watermarkDelayMs" in schema["at"].metadata) == (closed == "left")
 
 
 def test_where_a_window_can_be_over_before_its_result_it_is_no_time_for_spark(
@@ -132,8 +149,7 @@ def test_times_before_1970_are_late_as_sparks_are(spark: SparkSession, tmp_path:
         "rows": in_order.aggregate(**COUNT),
         "after": after.aggregate(**COUNT),
     }
-    running = {name: source.start(each, name) for name, each in queries.items()}
-    assert all(each.awaitTermination(300) for each in running.values())
+    running = source.run(**queries)
     found = {name: source.found(name) for name in queries}
     columns = ["key", "window", "n"]
     assert every_row(found["ours"].select(columns)) == every_row(found["theirs"].select(columns))
@@ -144,5 +160,23 @@ def test_times_before_1970_are_late_as_sparks_are(spark: SparkSession, tmp_path:
     first = [row["n"] for row in found["after"].to_pylist() if row["window"]["start"].timestamp() == 0]
     in_history = sum(0 <= tick < 10 * MINUTE for tick in late["time"].cast("int64").to_pylist())
     assert sum(first) > in_history
-    with pytest.raises(ff.QueryError, match=r"until is '1969-.*before 1970, where Spark's watermark begins"):
-        source.query(history=everything, until="1969-12-31T00:00:00+00:00").aggregate(**COUNT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["min", "max"])
+@pytest.mark.parametrize("how", ["together", "union"])
+def test_idle_sources_follow_the_policy(spark: SparkSession, tmp_path: Path, policy: str, how: str) -> None:
+    """Of two sources one has events of eight minutes and then none: by its watermark nothing has closed yet."""
+    busy = Source(spark, tmp_path / "busy").add(table(0, 38), table(30, 68, seed=1), table(300, 301))
+    idle = Source(spark, tmp_path / "idle").add(table(0, 8, seed=2))
+    streams = [each.plain.withWatermark("time", "10 minutes") for each in (busy, idle)]
+    window = ff.tumbling("10 minutes")
+    if how == "union":
+        query: Any = ff.events(streams[0].union(streams[1]), time="time", by="key").window(window)
+        result = query.aggregate(n=ff.Count())
+    else:
+        both = {name: ff.events(each, time="time", by="key") for name, each in zip("ab", streams, strict=True)}
+        result = ff.together(**both).window(window).aggregate(n=ff.Count())
+    with settings(spark, spark__sql__streaming__multipleWatermarkPolicy=policy):
+        busy.run(out=result)
+    assert sum(busy.found()["n"].to_pylist()) == (0 if policy == "min" else 900)

@@ -18,18 +18,13 @@ from pyspark.errors import StreamingQueryException
 import framefold as ff
 
 from ..support.sessions import CHANGELOG
+from ..support.stream_source import SCHEMA, ended
 from .killing import DELAY, MINUTE, WINDOWS, Killed, expected, once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
-
-BUSY = "Python worker failed to connect back"
-"""What a machine says that is so busy that a worker does not start in the ten seconds that Spark gives it."""
-
-PATIENCE = 20
-SCHEMA = "time timestamp, key string, x double"
 
 
 class Stream:
@@ -50,13 +45,7 @@ class Stream:
         else:
             writer = writer.foreachBatch(sink)
         writer = writer.trigger(availableNow=True)
-        for _ in range(PATIENCE):
-            try:
-                return writer.start().awaitTermination()
-            except StreamingQueryException as error:
-                if BUSY not in str(error):
-                    raise
-        raise TimeoutError(BUSY)
+        ended(writer.start(), writer.start)
 
     def check(self, batches: int) -> None:
         found = self.spark.read.parquet(f"{self.folder}/{self.output}").toArrow()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +18,11 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from ..support.stream_source import (
-    MINUTE,
-    OUTPUTS,
-    PARTITIONS,
-    Source,
-    every_row,
-    expected,
-    late_events,
-    rows,
-    table,
-)
+from ..support.sessions import settings
+from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, nowhere, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
@@ -47,54 +38,14 @@ def batch_of(windows: Any, tables: list[pa.Table]) -> pa.Table:
     return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**OUTPUTS)
 
 
-def last_end(time: pa.Table, windows_every: int, size: int) -> Any:
-    """The end of the last window that each time is in."""
-    return time["time"].cast("int64").to_numpy() // windows_every * windows_every + size
+def windows_until(table: pa.Table, end: int) -> pa.Table:
+    """The windows that end by a time."""
+    return table.filter(pc.less_equal(pc.struct_field(table["window"], "end").cast("int64"), end))
 
 
-def go_on(source: Source, result: DataFrame, checkpoint: str, into: str = "out") -> StreamingQuery:
-    """A query to the end of its input."""
-    writer = result.writeStream.format("parquet").option("path", str(source.folder / into))
-    writer = writer.option("checkpointLocation", str(source.folder / checkpoint))
-    query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(300)
-    return query
-
-
-@pytest.mark.slow
-def test_other_shards_and_steps_go_on_where_the_query_has_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    """Into the same sink, whose micro-batches are numbered on; events that are late for the old query are so still."""
-    tables = [table(0, 38), table(30, 68, seed=1), table(20, 98, seed=2)]
-    source = Source(spark, tmp_path).add(*tables[:2])
-    old = source.query(shards=3)
-    first = source.start(old.aggregate(**OUTPUTS))
-    assert first.awaitTermination(300)
-    before = rows(source.found())
-    assert before == rows(expected(ff.sliding("20 minutes", every="5 minutes"), tables[:2]))
-    old.export_state(tmp_path / "out-checkpoint", tmp_path / "state", **OUTPUTS)
-    source.add(tables[2])
-    partitions = spark.conf.get(PARTITIONS)
-    try:
-        spark.conf.set(PARTITIONS, "3")
-        new = source.query(COARSER, shards=5)
-        closed = new.import_state(tmp_path / "state", tmp_path / "new", **OUTPUTS)
-    finally:
-        spark.conf.set(PARTITIONS, str(partitions))
-    watermark = max(pc.max(each["time"]).value for each in tables[:2]) // 1000 * 1000 - 10 * MINUTE
-    assert closed.timestamp() * 1_000_000 == watermark
-    assert not [*tmp_path.glob(".new*")]
-    open_now = rows(new.still_open(tmp_path / "new", **OUTPUTS).toArrow())
-    assert open_now == rows(ended(batch_of(COARSER, tables[:2]), watermark))
-    try:
-        spark.conf.set(PARTITIONS, "3")
-        query = go_on(source, new.aggregate(**OUTPUTS), "new")
-    finally:
-        spark.conf.set(PARTITIONS, str(partitions))
-    after = rows(source.found()) - before
-    assert after == rows(ended(expected(COARSER, tables), watermark))
-    assert sum(after.values()) > 10
-    assert late_events(query) == int((last_end(tables[2], 10 * MINUTE, 20 * MINUTE) <= watermark).sum()) > 0
-    assert query.recentProgress[0]["batchId"] == first.recentProgress[-1]["batchId"] + 1
+def refuses(call: Callable[[], Any], sentence: str, error: Any = ff.EngineError) -> None:
+    with pytest.raises(error, match=sentence):
+        call()
 
 
 @pytest.mark.slow
@@ -105,7 +56,7 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
     kinds = ff.sliding("20 minutes", every="5 minutes"), ff.cumulating("30 minutes", every="10 minutes")
     some = {name: OUTPUTS[name] for name in ("n", "m")}
     old = source.query(kinds, shards=3)
-    go_on(source, old.aggregate(**some), "old")
+    source.go_on(old.aggregate(**some), "old")
     old.export_state(tmp_path / "old", tmp_path / "state", **some)
     source.add(tables[2])
     watermark = pc.max(tables[1]["time"]).value // 1000 * 1000 - 10 * MINUTE
@@ -119,8 +70,8 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
         more.import_state(tmp_path / "state", tmp_path / "more", **both)
     closed = more.import_state(tmp_path / "state", tmp_path / "more", skip_incomplete=True, **both)
     assert closed.timestamp() == (70 + 50) * 60
-    go_on(source, fewer.aggregate(n=some["n"]), "fewer", "fewer-windows")
-    go_on(source, more.aggregate(**both), "more", "more-windows")
+    source.go_on(fewer.aggregate(n=some["n"]), "fewer", "fewer-windows")
+    source.go_on(more.aggregate(**both), "more", "more-windows")
     events = ff.events(pa.concat_tables(tables), time="time", by="key")
     until = pc.max(tables[2]["time"]).value // 1000 * 1000 - 10 * MINUTE
     for name, query, begin, outputs in [
@@ -130,15 +81,14 @@ def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
         # Not the folder: Spark asks there for what the sink notes of all micro-batches, and this one began later.
         files = map(str, (tmp_path / f"{name}-windows").glob("*.parquet"))
         found, whole = spark.read.parquet(*files).toArrow(), query.aggregate(**outputs)
-        right = ended(whole, begin)
-        right = right.filter(pc.less_equal(pc.struct_field(right["window"], "end").cast("int64"), until))
+        right = windows_until(ended(whole, begin), until)
         assert every_row(found.select(right.column_names)) == every_row(right), name
         assert len(found) > 4
 
 
 @pytest.mark.slow
 def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
-    """Each goes on where it was; the watermark is the least of theirs."""
+    """Each goes on where it was, on other partitions; the watermark is the least of theirs."""
     tables = [table(0, 68), table(0, 60, seed=1), table(62, 140, seed=2), table(55, 130, seed=3)]
     sources = [Source(spark, tmp_path / name).add(each) for name, each in zip("ab", tables[:2], strict=True)]
 
@@ -146,15 +96,17 @@ def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
         one, other = (each.plain.withWatermark("time", "10 minutes") for each in sources)
         return ff.events(one.union(other), time="time", by="key").window(COARSER).stream(shards=shards)
 
-    go_on(sources[0], query(2).aggregate(**OUTPUTS), "old")
+    sources[0].go_on(query(2).aggregate(**OUTPUTS), "old")
     old = tmp_path / "a" / "old"
     query(2).export_state(old, tmp_path / "state", **OUTPUTS)
-    query(3).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
     for source, each in zip(sources, tables[2:], strict=True):
         source.add(each)
-    go_on(sources[0], query(3).aggregate(**OUTPUTS), "new")
+    with settings(spark, spark__sql__shuffle__partitions="3"):
+        query(5).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
+        sources[0].go_on(query(5).aggregate(**OUTPUTS), "new")
+    assert not [*(tmp_path / "a").glob(".new*")]
     whole, end = batch_of(COARSER, tables), pc.max(tables[-1]["time"]).value - 10 * MINUTE
-    right = whole.filter(pc.less_equal(pc.struct_field(whole["window"], "end").cast("int64"), end))
+    right = windows_until(whole, end)
     assert rows(sources[0].found()) == rows(right)
     assert len(right) > 20
 
@@ -166,7 +118,7 @@ def test_early_and_corrected_results_from_then_on(spark: SparkSession, tmp_path:
     source, windows = Source(spark, tmp_path).add(*tables[:2]), ff.tumbling("10 minutes")
     lateness: dict[str, Any] = {"late": "update", "allowed_lateness": "12 minutes"}
     old, new = source.query(windows), source.query(windows, early="1 minute", shards=3, **lateness)
-    go_on(source, old.aggregate(**OUTPUTS), "old")
+    source.go_on(old.aggregate(**OUTPUTS), "old")
     old.export_state(tmp_path / "old", tmp_path / "state", **OUTPUTS)
     closed = new.import_state(tmp_path / "state", tmp_path / "new", **OUTPUTS)
     source.add(*tables[2:])
@@ -175,9 +127,7 @@ def test_early_and_corrected_results_from_then_on(spark: SparkSession, tmp_path:
     def sink(batch: DataFrame, number: int) -> None:
         given.extend(batch.toArrow().to_pylist())
 
-    writer = new.aggregate(**OUTPUTS).writeStream.foreachBatch(sink).outputMode("update")
-    writer = writer.option("checkpointLocation", str(tmp_path / "new"))
-    assert writer.trigger(availableNow=True).start().awaitTermination(300)
+    source.run_into(sink, new.aggregate(**OUTPUTS), "new", "update")
     final = {(row["key"], row["window"]["start"]): row for row in given if not row["provisional"]}
     right = {(row["key"], row["window"]["start"]): row for row in batch_of(windows, tables).to_pylist()}
     end = pc.max(tables[-1]["time"]).as_py() - datetime.timedelta(minutes=10)
@@ -194,59 +144,53 @@ def test_what_stays_where_it_is(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(table(0, 38))
     query, count = source.query(shards=2), {"n": ff.Count()}
     old, state, new = tmp_path / "old", tmp_path / "state", tmp_path / "new"
+
+    def export(checkpoint: Path = old, query: Any = query, **outputs: Any) -> None:
+        query.export_state(checkpoint, state, **(outputs or count))
+
+    def take(query: Any = query) -> None:
+        query.import_state(state, new, **count)
+
     running = query.aggregate(**count).writeStream.format("noop").option("checkpointLocation", str(old)).start()
     try:
         running.processAllAvailable()
-        with pytest.raises(
-            ff.EngineError, match=r"^the query of the checkpoint '.*old' runs; expected it to be stopped"
-        ):
-            query.export_state(old, state, **count)
+        refuses(export, r"^the query of the checkpoint '.*old' runs; expected it to be stopped")
     finally:
         running.stop()
-    for outputs, windows, said in [
-        ({"n": ff.Count("x")}, None, r"^the checkpoint is of another query: outputs"),
-        (count, ff.session("1 minute"), r"cannot go on in another one: .* have no frames with bounds of their own; "),
-    ]:
-        with pytest.raises((ff.EngineError, ff.QueryError), match=said):
-            (query if windows is None else source.query(windows)).export_state(old, state, **outputs)
+    refuses(lambda: export(n=ff.Count("x")), r"^the checkpoint is of another query: outputs")
+    sessions = source.query(ff.session("1 minute"))
+    sentence = r"cannot go on in another one: .* have no frames with bounds of their own; "
+    refuses(lambda: export(query=sessions), sentence, ff.QueryError)
     last = max(int(each.name) for each in (old / "commits").iterdir() if each.name.isdigit())
-    begun = tmp_path / "begun"
-    shutil.copytree(old, begun)
+    begun, other_format, another = (tmp_path / name for name in ("begun", "format", "another"))
+    for copy in (begun, other_format, another):
+        shutil.copytree(old, copy)
     shutil.copy(begun / "offsets" / str(last), begun / "offsets" / str(last + 1))
-    with pytest.raises(ff.EngineError, match=r"micro-batch \d+ of .* has begun and is not over, .* started once more"):
-        query.export_state(begun, state, **count)
-    shutil.copytree(old, format := tmp_path / "format")
-    (format / "commits" / f".{last}.crc").unlink()
-    (format / "commits" / str(last)).write_text('v2\n{"nextBatchWatermarkMs":0}')
-    with pytest.raises(ff.EngineError, match=r"is of another format of Spark's \('v2' in commits\); expected 'v1', "):
-        query.export_state(format, state, **count)
-    another = tmp_path / "another"
-    shutil.copytree(old, another)
-    change_id(another)
+    refuses(lambda: export(begun), r"micro-batch \d+ of .* has begun and is not over, .* started once more")
+    (other_format / "commits" / f".{last}.crc").unlink()
+    (other_format / "commits" / str(last)).write_text('v2\n{"nextBatchWatermarkMs":0}')
+    refuses(lambda: export(other_format), r"is of another format of Spark's \('v2' in commits\); expected 'v1', ")
+    (another / ".metadata.crc").unlink()
+    (another / "metadata").write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
     for _ in range(2):
-        query.export_state(old, state, **count)  # once more is nothing
-    with pytest.raises(ff.EngineError, match=r"there are stored partials in '.*state' already; expected a path where"):
-        query.export_state(another, state, **count)
-    with pytest.raises(ff.EngineError, match=r"the stored partials are of another query: .*"):
-        ff.partials(state, time="time", by="key", frame="5 minutes", n=ff.Count())
+        export()  # once more is nothing
+    refuses(lambda: export(another), r"there are stored partials in '.*state' already; expected a path where")
+    refuses(
+        lambda: ff.partials(state, time="time", by="key", frame="5 minutes", **count),
+        r"the stored partials are of another query: .*",
+    )
     new.mkdir()
-    with pytest.raises(ff.EngineError, match=r"^there is a checkpoint '.*new' already; expected a path where nothing"):
-        query.import_state(state, new, **count)
+    refuses(take, r"^there is a checkpoint '.*new' already; expected a path where nothing")
     new.rmdir()
     whole = ff.events(source.plain.withWatermark("time", "10 minutes"), time="time").window(COARSER)
-    with pytest.raises(ff.QueryError, match=r"^the exported state is of another query: by .* became .*; expected the"):
-        whole.import_state(state, new, **count)
+    sentence = r"^the exported state is of another query: by .* became .*; expected the"
+    refuses(lambda: take(whole), sentence, ff.QueryError)
     began = source.query(history=spark.createDataFrame(table(0, 5)), until="1970-01-01T00:05:00+00:00")
-    with pytest.raises(
-        ff.QueryError, match=r"^until= is .*, and was another one in the query whose state was exported"
-    ):
-        began.import_state(state, new, **count)
+    sentence = r"^until= is .*, and was another one in the query whose state was exported"
+    refuses(lambda: take(began), sentence, ff.QueryError)
     assert not new.exists()
-    go_on(source.add(table(30, 68, seed=1)), query.aggregate(**count), "old")
-    with pytest.raises(
-        ff.EngineError, match=r"has gone on to the micro-batch \d+, and its state was exported as of \d"
-    ):
-        query.import_state(state, new, **count)
+    source.add(table(30, 68, seed=1)).go_on(query.aggregate(**count), "old")
+    refuses(take, r"has gone on to the micro-batch \d+, and its state was exported as of \d")
 
 
 @pytest.mark.slow
@@ -255,51 +199,10 @@ def test_states_of_other_kinds_of_queries(spark: SparkSession, tmp_path: Path) -
     source, count = Source(spark, tmp_path).add(table(0, 38)), {"n": ff.Count()}
     query, whole = source.query(shards=2), source.query(COARSER, shards=2)
     both = query.aggregate(**count).union(whole.aggregate(**count))
-    go_on(source, both, "both")
-    with pytest.raises(ff.EngineError, match=r"^the query of the checkpoint '.*both' has 2 states, .* one .aggregate"):
-        query.export_state(tmp_path / "both", tmp_path / "state", **count)
-    no_data = "spark.sql.streaming.noDataMicroBatches.enabled"
-    spark.conf.set(no_data, False)  # or the clock would never end it
-    try:
-        writer = query.latest(**count).writeStream.format("noop").outputMode("update")
-        writer = writer.option("checkpointLocation", str(tmp_path / "now"))
-        assert writer.trigger(availableNow=True).start().awaitTermination(300)
-    finally:
-        spark.conf.unset(no_data)
-    with pytest.raises(
-        ff.EngineError, match=r"^the checkpoint '.*now' is of .latest\(...\), whose state goes by the clock"
-    ):
-        query.export_state(tmp_path / "now", tmp_path / "state", **count)
-
-
-def change_id(checkpoint: Path) -> None:
-    """Make a checkpoint one of another query."""
-    (checkpoint / ".metadata.crc").unlink()
-    (checkpoint / "metadata").write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
-
-
-def test_what_is_no_state(spark: SparkSession, tmp_path: Path) -> None:
-    query, count = Source(spark, tmp_path).query(), {"n": ff.Count()}
-    state, new = tmp_path / "state", tmp_path / "new"
-    with pytest.raises(ff.EngineError, match=r"^the checkpoint '.*nothing' has no micro-batch that is over; expected"):
-        query.export_state(tmp_path / "nothing", state, **count)
-    with pytest.raises(
-        ff.EngineError, match=r"^there is no state of a stream in '.*state'; expected what .export_state"
-    ):
-        query.import_state(state, new, **count)
-    for place in ("s3://bucket/checkpoint", "hdfs://nowhere/checkpoint"):
-        with pytest.raises(
-            ff.EngineError, match=r"^the checkpoint '.*' is not on a disk of this machine, .*; expected"
-        ):
-            query.export_state(place, state, **count)
-    for other in (5, ""):
-        with pytest.raises(ff.QueryError, match=r"^the checkpoint is .*; expected the checkpointLocation of a stream"):
-            query.export_state(other, state, **count)
-    with pytest.raises(ff.QueryError, match=r"^the path is 5; expected a string or a path$"):
-        query.import_state(5, new, **count)
-    batch = ff.events(table(0, 1), time="time").window(ff.tumbling("1 hour"))
-    for call in (batch.export_state, batch.import_state):
-        with pytest.raises(
-            ff.QueryError, match=r"_state\(\) is asked for events that are no stream; expected a stream"
-        ):
-            call("here", "there", **count)
+    source.go_on(both, "both")
+    sentence = r"^the query of the checkpoint '.*both' has 2 states, .* one .aggregate"
+    refuses(lambda: query.export_state(tmp_path / "both", tmp_path / "state", **count), sentence)
+    with settings(spark, spark__sql__streaming__noDataMicroBatches__enabled="false"):  # or the clock would not end it
+        source.run_into(nowhere, query.latest(**count), "now", "update")
+    sentence = r"^the checkpoint '.*now' is of .latest\(...\), whose state goes by the clock"
+    refuses(lambda: query.export_state(tmp_path / "now", tmp_path / "state", **count), sentence)

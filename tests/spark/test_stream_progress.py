@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,16 +14,14 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from pyspark.sql import types as t
-from pyspark.sql.streaming.listener import StreamingQueryListener
-
 import framefold as ff
 
+from ..stored_state.shards import WINDOWS as STORED
+from ..stored_state.shards import Processor, plan_of
 from ..support.inner import place_of
-from ..support.plans import bind
-from ..support.shards import counted
-from ..support.spark_parts import Job, Shards, pack, slide_shard
-from ..support.stream_source import MINUTE, Source, table
+from ..support.listening import listening
+from ..support.sessions import settings
+from ..support.stream_source import MINUTE, PARTITIONS, Source, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,34 +31,10 @@ pytestmark = pytest.mark.usefixtures("rocksdb")
 NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
 
 
-class Seen(StreamingQueryListener):
-    def __init__(self) -> None:
-        self.metrics: list[dict[str, Any]] = []
-        self.ended = False
-
-    def onQueryStarted(self, event: Any) -> None: ...
-
-    def onQueryIdle(self, event: Any) -> None: ...
-
-    def onQueryProgress(self, event: Any) -> None:
-        self.metrics.append(ff.stream_metrics(event.progress))
-
-    def onQueryTerminated(self, event: Any) -> None:
-        self.ended = True
-
-
-def seen(spark: SparkSession, source: Source, query: Any, name: str) -> list[dict[str, Any]]:
+def seen(spark: SparkSession, source: Source, query: Any) -> list[dict[str, Any]]:
     """The metrics of each micro-batch of a query, as a listener gets them."""
-    listener = Seen()
-    spark.streams.addListener(listener)
-    try:
-        assert source.start(query.aggregate(n=ff.Count()), name).awaitTermination(300)
-        until = time.monotonic() + 60
-        while not listener.ended and time.monotonic() < until:
-            time.sleep(0.05)
-    finally:
-        spark.streams.removeListener(listener)
-    assert listener.ended
+    with listening(spark) as listener:
+        source.run(out=query.aggregate(n=ff.Count()))
     return listener.metrics
 
 
@@ -75,7 +48,7 @@ def kept(events: pa.Table) -> tuple[int, int]:
 def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(NOW, NOW + 20), table(NOW + 15, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
     source = Source(spark, tmp_path).add(*tables)
-    first, second, third, *rest = seen(spark, source, source.query(shards=2), "out")
+    first, second, third, *rest = seen(spark, source, source.query(shards=2))
     assert (first["partials"], first["open_frames"]) == kept(tables[0])
     assert first["windows"] == first["late_events"] == first["held_events"] == 0
     assert first["lag_ms"] is None, "there is no watermark before the first micro-batch"
@@ -99,10 +72,10 @@ def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_
 def test_events_that_are_held_back_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     """And where a query is started again, what it has kept is known."""
     source = Source(spark, tmp_path).add(table(NOW, NOW + 5, rows=50))
-    first, *_ = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    first, *_ = seen(spark, source, source.query(ff.last_rows(3), shards=1))
     assert (first["held_events"], first["partials"], first["windows"]) == (50, 0, 0)
     source.add(table(NOW + 100, NOW + 101, rows=5), table(NOW + 100, NOW + 101, rows=4))
-    said = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    said = seen(spark, source, source.query(ff.last_rows(3), shards=1))
     called = [each for each in said if each["shards"]]
     assert called[0]["held_events"] == 55
     assert called[-1]["held_events"] == 9, "the watermark has passed the first 50"
@@ -118,40 +91,23 @@ def test_the_logger_says_how_a_stream_is_computed(
     assert "merge: in 3 shards, whose partials Spark's state store keeps" in caplog.messages[0]
 
 
+@pytest.mark.parametrize("partitions", [8, 200])
 def test_a_warning_where_a_small_machine_has_many_partitions_of_state(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, partitions: int
 ) -> None:
-    """As many as Spark has by default; two on two cores are none too many."""
-    source, before = Source(spark, tmp_path), spark.conf.get("spark.sql.shuffle.partitions")
-    try:
-        for partitions, many in ((2, False), (8, False), (200, True)):
-            spark.conf.set("spark.sql.shuffle.partitions", partitions)
-            caplog.clear()
-            with caplog.at_level(logging.WARNING, "framefold"):
-                source.query().aggregate(n=ff.Count())
-            words = f"state has {partitions} partitions (spark.sql.shuffle.partitions), for 2 cores"
-            assert any(words in message for message in caplog.messages) == many
-            assert (words in str(source.query().explain(n=ff.Count()))) == many
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before)
+    """As many as Spark has by default; four for each of two cores are none too many."""
+    query, words = Source(spark, tmp_path).query(), f"state has {partitions} partitions ({PARTITIONS}), for 2 cores"
+    with settings(spark, spark__sql__shuffle__partitions=str(partitions)):
+        with caplog.at_level(logging.WARNING, "framefold"):
+            query.aggregate(n=ff.Count())
+        assert any(words in message for message in caplog.messages) == (partitions == 200)
+        assert (words in str(query.explain(n=ff.Count()))) == (partitions == 200)
 
 
 def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's daemon collects garbage after each task: what is there after the first call of a shard is frozen."""
-    schema = pa.schema({"t": pa.int64(), "x": pa.float64()})
-    plan = counted(bind(schema, time="t", by=[], window=ff.tumbling(10), outputs={"n": ff.Count()}))
-    shards = Shards(Job(plan, t.StructType()), {}, 1, None)
-    book: list[Any] = []
-    of = SimpleNamespace(
-        partials=SimpleNamespace(iterator=list),
-        events=None,
-        book=SimpleNamespace(get=lambda: None, update=book.append),
-        handle=SimpleNamespace(registerTimer=book.append, deleteTimer=book.append),
-        said={},
-    )
-    times = SimpleNamespace(getCurrentWatermarkInMs=lambda: 7)
-    calls: list[int] = []
-    monkeypatch.setattr(*place_of("settling of memory"), lambda: calls.append(len(book)))
-    (said,) = slide_shard(pack(shards), of, (0,), [], times)
-    assert said["shards"] == 1
-    assert calls == [len(book)] == [2], "after the timer and the book are written"
+    books: list[str | None] = []
+    processor = Processor(plan_of(STORED["sliding"]), {})
+    monkeypatch.setattr(*place_of("settling of memory"), lambda: books.append(processor.text))
+    processor.batch(7)
+    assert books == [processor.text] != [None], "after the book is written"

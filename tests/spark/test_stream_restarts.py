@@ -16,7 +16,8 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.stream_source import PARTITIONS, Source, batches, late_events, table
+from ..support.sessions import settings
+from ..support.stream_source import Source, batches, late_events, nowhere, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,27 +88,25 @@ def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, 
     checkpoint = {"checkpoint": str(tmp_path / "out-checkpoint")}
     for some in ([], batches()[:2]):  # a new one is none of another query, nor is one without a micro-batch
         source.add(*some)
-        assert source.start(asked(source, options=checkpoint)).awaitTermination(300)
+        source.run(out=asked(source, options=checkpoint))
     for name, (message, changed) in forbidden(source).items():
         with pytest.raises(ff.EngineError, match=message):
             changed(checkpoint)
         assert changed({}).isStreaming, name
-    partitions = spark.conf.get(PARTITIONS)
-    try:
-        spark.conf.set(PARTITIONS, int(partitions) + 1)
+    with settings(spark, spark__sql__shuffle__partitions="3"):
         remedy = r"[.]import_state take the state[.] spark.sql.shuffle.partitions stays as it was .*partitions=4[)]$"
         with pytest.raises(ff.EngineError, match=OF_ANOTHER.format("shards") + ".*" + remedy):
             asked(source, options=checkpoint)
-    finally:
-        spark.conf.set(PARTITIONS, partitions)
     for options in ({"early": "1 minute"}, UPDATE):
         with pytest.raises(ff.EngineError, match=MODES.format("append", "update")):
             asked(source, options=checkpoint | options)
     for options in ({}, {"late": "drop_partial"}, {"forget": "1 hour"}, {"window": "flat"}):
         assert asked(source, options=checkpoint | options).isStreaming
+    closed = ff.events(letters(source.plain), time="time", by=["key", "letter"]).window(TEN).stream(**checkpoint)
+    with pytest.raises(ff.EngineError, match=r"is of another query|is of a query in output mode append"):
+        closed.latest(**OUTPUTS)
     others = {"checkpoint": str(tmp_path / "others")}
-    plain = source.plain.writeStream.format("noop").option("checkpointLocation", others["checkpoint"])
-    assert plain.trigger(availableNow=True).start().awaitTermination(300)
+    source.run_into(nowhere, source.plain, "others")
     with pytest.raises(
         ff.EngineError, match="others' is of another query, which has no state of framefold's; expected"
     ):
@@ -118,19 +117,17 @@ def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, 
 def test_what_may_not_change_ends_a_query_with_its_reason_first(spark: SparkSession, tmp_path: Path) -> None:
     """At the first new event, where the checkpoint is not named: no traceback is in front of the sentence."""
     source = Source(spark, tmp_path).add(*batches()[:2])
-    assert source.start(asked(source)).awaitTermination(300)
+    source.run(out=asked(source))
     source.add(batches()[2])
     for name in ("the keys", "another operation", "shards"):  # those of each of the others is the same one
         message, changed = forbidden(source)[name]
         with pytest.raises(StreamingQueryException, match=message) as caught:
             source.start(changed({})).awaitTermination(300)
         assert "Traceback" not in str(caught.value).partition("the checkpoint is of")[0], name
-    writer = asked(source, options={"early": "1 minute"}).writeStream.format("noop").outputMode("update")
-    writer = writer.option("checkpointLocation", str(tmp_path / "out-checkpoint"))
-    query = writer.trigger(availableNow=True).start()
+    early = asked(source, options={"early": "1 minute"})
     with pytest.raises(StreamingQueryException, match=r"(?i)output ?mode"):
-        query.awaitTermination(300)
-    assert source.start(asked(source)).awaitTermination(300), "as it was it goes on"
+        source.run_into(nowhere, early, "out-checkpoint", "update")
+    source.run(out=asked(source))  # as it was it goes on
 
 
 @pytest.mark.slow
@@ -160,10 +157,8 @@ def test_what_may_change(spark: SparkSession, tmp_path: Path) -> None:
         source.add(some)
         stream = letters(source.plain) if stream is None else stream
         events = ff.events(stream.withWatermark("time", f"{10 + delay} minutes"), time="time", by=["key", "letter"])
-        writer = with_choices(events.window(TEN), options).aggregate(**OUTPUTS).writeStream.foreachBatch(sink)
-        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-        assert query.awaitTermination(300)
-        assert late_events(query) == 0
+        result = with_choices(events.window(TEN), options).aggregate(**OUTPUTS)
+        assert late_events(source.run_into(sink, result, "out-checkpoint")) == 0
     batch = pa.concat_tables(tables)
     batch = batch.append_column("letter", pa.array([key.upper() for key in batch["key"].to_pylist()]))
     whole = ff.events(batch, time="time", by=["key", "letter"]).window(TEN).aggregate(**OUTPUTS)
@@ -179,13 +174,9 @@ def test_early_results_may_change_where_the_mode_stays(spark: SparkSession, tmp_
     early = ({"early": "1 millisecond"}, {"early": "1 hour"}, {"allowed_lateness": "1 hour"})
     for number, options in enumerate([UPDATE, *(UPDATE | each for each in early)]):
         source.add(table(30 * number, 30 * number + 8, seed=number))
-        writer = asked(source, options=options).writeStream.format("noop").outputMode("update")
-        writer = writer.option("checkpointLocation", str(tmp_path / "updates")).trigger(availableNow=True)
-        query = writer.start()
-        assert query.awaitTermination(300)
+        result = asked(source, options=options)
+        query = source.run_into(nowhere, result, "updates", "update")
         assert sum(ff.stream_metrics(each)["windows"] for each in query.recentProgress) > 0 or number == 0
     source.add(table(200, 201))
-    writer = asked(source).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "updates"))
-    query = writer.trigger(availableNow=True).start()
     with pytest.raises(StreamingQueryException, match=r"(?i)output ?mode"):
-        query.awaitTermination(300)
+        source.run_into(nowhere, asked(source), "updates")

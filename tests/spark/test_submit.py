@@ -1,9 +1,10 @@
-"""``framefold submit``: the line of spark-submit, the archive, the log, and jobs through the real spark-submit."""
+"""``framefold submit``: the line of spark-submit, the archive, the manifest, the log, and jobs through spark-submit."""
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -17,169 +18,147 @@ import pytest
 pytest.importorskip("pyspark")
 
 import pyarrow.parquet as pq
+import pyspark
 
 import framefold as ff
-from framefold.spark.submission import archive, command, follow
+from framefold.spark.submission import archive, command, follow, kubernetes
 
 from ..support.command_line import main
-from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, write_trips
+from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, submit_options, without_spark, write_trips
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 
 
+PYTHON, FILES = sys.executable, "speeds-files.zip"
+JOB_HERE, IN_IMAGE = str(JOB), "local:///opt/job/speeds.py"
+YARN = "--master yarn --deploy-mode cluster"
+K8S = "--master k8s://https://host:6443 --deploy-mode cluster"
+UPLOAD = "--conf spark.kubernetes.file.upload.path=s3a://jobs/uploads"
+OTHER_PYTHON = "--conf spark.pyspark.python=/opt/python"
+DRIVER_PYTHON = f"spark.pyspark.driver.python={PYTHON}"
+EXECUTORS_PYTHON = f" PYSPARK_PYTHON={PYTHON} "
+
+
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """No Spark of the developer's, and a cache of its own."""
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return monkeypatch
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    without_spark(monkeypatch, tmp_path)
+    monkeypatch.chdir(tmp_path)
 
 
-def dry_run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, str], list[str]]:
-    """The variables in front of the line that would be run, and its words."""
+def dry_run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The line that would be run, with the variables in front, its words without quotes."""
     assert main(["submit", "--dry-run", *arguments]) == 0
-    words = shlex.split(capsys.readouterr().out)
-    at = next(at for at, word in enumerate(words) if word.endswith("/bin/spark-submit"))
-    return dict(word.split("=", 1) for word in words[:at]), words[at + 1 :]
+    return " " + " ".join(shlex.split(capsys.readouterr().out))
 
 
-def names_in(path: str) -> list[str]:
-    with zipfile.ZipFile(path) as opened:
-        return opened.namelist()
+REMOTE = "sc://host:15002"
+LINES: list[tuple[str, str, list[str], list[str]]] = [
+    ("--master yarn --conf spark.executor.cores=2 --num-executors=4 --supervise", JOB_HERE, [
+        "/spark-submit --master yarn --conf spark.executor.cores=2 --num-executors 4 --supervise --py-files ",
+        f"{FILES} {JOB}", f" PYSPARK_DRIVER_PYTHON={PYTHON} "], [" PYSPARK_PYTHON=", "SPARK_REMOTE"]),
+    ("--py-files a.py,b.zip --master local", JOB_HERE, [
+        "/spark-submit --master local --py-files ", f"{FILES},a.py,b.zip {JOB}"], []),
+    ("", JOB_HERE, [EXECUTORS_PYTHON], []),
+    ("--master local-cluster[2,1,1024]", JOB_HERE, [EXECUTORS_PYTHON], []),
+    ("--conf spark.master=local[3]", JOB_HERE, [EXECUTORS_PYTHON], []),
+    # Told by spark-submit alone, a driver that names no master asks for a classic session.
+    *((options, JOB_HERE, [f" SPARK_REMOTE={REMOTE} ", f"/spark-submit {options} "], [" PYSPARK_PYTHON="])
+      for options in (f"--remote {REMOTE}", f"--conf spark.remote={REMOTE}")),
+    (f"--master spark://host:7077 {OTHER_PYTHON}", JOB_HERE, [f" {DRIVER_PYTHON} "], []),
+    (f"{YARN} {OTHER_PYTHON}", JOB_HERE, [" spark.yarn.includeDriverLogsLink=true "], [
+        "driver.python=", "PYSPARK_DRIVER_PYTHON"]),
+    ("--master yarn --archives data.zip#data --environment env.tar.gz", JOB_HERE, [
+        " --archives env.tar.gz#environment,data.zip#data ", " spark.pyspark.python=./environment/bin/python ",
+        f" {DRIVER_PYTHON} "], ["--archives data"]),
+    (f"{K8S} {UPLOAD}", f"{JOB} s3a://trips", [f"{FILES} {JOB} s3a://trips"], []),
+    (f"{K8S} --py-files local:///opt/more.zip", IN_IMAGE, [f"--py-files local:///opt/more.zip {IN_IMAGE}"], [FILES]),
+    (K8S, IN_IMAGE, [IN_IMAGE], ["--py-files"]),
+    (f"{K8S} {UPLOAD}", IN_IMAGE, ["--py-files"], []),
+]  # fmt: skip
+"""Options, job, what is in the line, and what is not."""
 
 
-def test_the_line_has_what_the_user_says_and_the_archive(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--master", "yarn", "--conf", "spark.executor.cores=2", "--num-executors=4", "--supervise"]
-    variables, words = dry_run(capsys, *options, str(JOB), "a b", "--master")
-    assert words[:7] == ["--master", "yarn", "--conf", "spark.executor.cores=2", "--num-executors", "4", "--supervise"]
-    assert words[7] == "--py-files"
-    assert words[9:] == [str(JOB), "a b", "--master"]
-    assert variables["PYSPARK_DRIVER_PYTHON"] == sys.executable
-    assert "PYSPARK_PYTHON" not in variables  # the cluster has its own
-    assert Path(variables["SPARK_HOME"], "bin", "spark-submit").is_file()
-    names = names_in(words[8])
-    assert "means.py" in names
-    assert "speeds.py" not in names
-    assert "framefold/spark/session/worker.py" in names
-    assert "cloudpickle/cloudpickle.py" in names
-
-
-def test_the_same_job_is_the_same_archive(capsys: pytest.CaptureFixture[str]) -> None:
-    assert dry_run(capsys, str(JOB))[1][1] == dry_run(capsys, str(JOB))[1][1]
-
-
-def test_lists_of_the_users_are_kept_behind_ours(capsys: pytest.CaptureFixture[str]) -> None:
-    _, words = dry_run(capsys, "--py-files", "a.py,b.zip", "--master", "local", str(JOB))
-    assert words[:2] == ["--master", "local"]
-    assert words[2] == "--py-files"
-    assert words[3].endswith("speeds-files.zip,a.py,b.zip")
-    assert words[4:] == [str(JOB)]
-
-
-def test_on_this_machine_executors_run_this_python(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(("options", "job", "parts", "absent"), LINES, ids=[f"{each[0]} {each[1]}" for each in LINES])
+def test_the_line(
+    options: str, job: str, parts: list[str], absent: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for options in ([], ["--master", "local-cluster[2,1,1024]"], ["--conf", "spark.master=local[3]"]):
-        assert dry_run(capsys, *options, str(JOB))[0]["PYSPARK_PYTHON"] == sys.executable
-    (tmp_path / "spark-defaults.conf").write_text("spark.master yarn\n")
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert "PYSPARK_PYTHON" not in dry_run(capsys, str(JOB))[0]
+    Path("env.tar.gz").write_bytes(b"")
+    line = dry_run(capsys, *options.split(), *job.split())
+    assert [part for part in parts if part not in line] == [part for part in absent if part in line] == []
+    assert line.endswith(f" {job}")
+    (home,) = re.findall(r" SPARK_HOME=(\S+)", line)
+    assert Path(home, "bin", "spark-submit").is_file()
 
 
-def test_a_driver_is_told_of_its_server(capsys: pytest.CaptureFixture[str]) -> None:
-    """Told by spark-submit alone, one that names no master asks for a classic session."""
-    for options in (["--remote", "sc://host:15002"], ["--conf", "spark.remote=sc://host:15002"]):
-        variables, words = dry_run(capsys, *options, str(JOB))
-        assert variables["SPARK_REMOTE"] == "sc://host:15002"
-        assert words[:2] == options
-        assert "PYSPARK_PYTHON" not in variables  # the server has its own
-    assert "SPARK_REMOTE" not in dry_run(capsys, "--master", "yarn", str(JOB))[0]
+def test_the_defaults_of_a_folder_count(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("spark-defaults.conf").write_text("spark.master yarn\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", ".")
+    assert "PYSPARK_PYTHON" not in dry_run(capsys, JOB_HERE)
 
 
-def test_a_driver_keeps_this_python_where_executors_get_another(capsys: pytest.CaptureFixture[str]) -> None:
-    python = ["--master", "spark://host:7077", "--conf", "spark.pyspark.python=/opt/python"]
-    _, words = dry_run(capsys, *python, str(JOB))
-    assert f"spark.pyspark.driver.python={sys.executable}" in words
-    variables, words = dry_run(capsys, "--master", "yarn", "--deploy-mode", "cluster", *python[2:], str(JOB))
-    assert not any(word.startswith("spark.pyspark.driver.python=") for word in words)
-    assert "PYSPARK_DRIVER_PYTHON" not in variables
-    assert "spark.yarn.includeDriverLogsLink=true" in words
-
-
-def test_an_environment_goes_along(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    packed = tmp_path / "env.tar.gz"
-    packed.write_bytes(b"")
-    options = ["--master", "yarn", "--archives", "data.zip#data"]
-    _, words = dry_run(capsys, *options, "--environment", str(packed), str(JOB))
-    assert words[words.index("--archives") + 1] == f"{packed}#environment,data.zip#data"
-    assert words.count("--archives") == 1
-    assert "spark.pyspark.python=./environment/bin/python" in words
-    assert f"spark.pyspark.driver.python={sys.executable}" in words
-
-
-def test_a_command_is_a_job(capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = ["--master", "yarn", "--deploy-mode", "cluster"]
-    _, words = dry_run(capsys, *cluster, "run", "trips.parquet", "--time", "pickup")
-    assert words[-4:] == ["run", "trips.parquet", "--time", "pickup"]
-    assert Path(words[-5]).read_text().count("framefold.cli") == 1
-    names = names_in(words[words.index("--py-files") + 1])
-    assert "framefold/cli/cli.py" in names
+def test_what_is_in_the_archive(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a job with a word that is none of its options; of the same job once more; of a command."""
+    lines = [dry_run(capsys, "--master", "yarn", JOB_HERE, "a b", "--master") for _ in range(2)]
+    lines.append(dry_run(capsys, *YARN.split(), "run", "trips.parquet", "--time", "pickup"))
+    packed = [re.findall(r"--py-files (\S+)", line)[0] for line in lines]
+    assert packed[0] == packed[1]
+    assert lines[0].endswith(f" {JOB} a b --master")
+    *words, job = lines[2].removesuffix(" run trips.parquet --time pickup").split(" ")
+    assert len(words) > 3
+    assert Path(job).read_text().count("framefold.cli") == 1
+    names = [zipfile.ZipFile(path).namelist() for path in packed[1:]]
+    assert {"means.py", "framefold/spark/session/worker.py", "cloudpickle/cloudpickle.py"} <= {*names[0]}
+    assert "speeds.py" not in names[0]
+    assert "framefold/cli/cli.py" in names[1]
 
 
 def test_the_archive_has_what_modules_import_in_turn(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text("import numpy, first\nfrom shop.rules import tax\nimport job\n")
-    (tmp_path / "first.py").write_text("def late():\n    import second\n")
-    (tmp_path / "second.py").write_text("import framefold\n")
-    (tmp_path / "unused.py").write_text("")
-    package = tmp_path / "shop"
-    (package / "__pycache__").mkdir(parents=True)
-    (package / "__pycache__" / "rules.pyc").write_bytes(b"")
-    (package / "rules.py").write_text("from . import codes\nimport third\n")
-    (package / "codes.py").write_text("")
-    (package / "rates.json").write_text("{}")
-    (tmp_path / "third.py").write_text("")
+    (tmp_path / "shop" / "__pycache__").mkdir(parents=True)
+    files = {
+        "job.py": "import numpy, first\nfrom shop.rules import tax\nimport job\n",
+        "first.py": "def late():\n    import second\n",
+        "second.py": "import framefold\n",
+        "shop/rules.py": "from . import codes\nimport third\n",
+        "shop/rates.json": "{}",
+        **dict.fromkeys(["unused.py", "third.py", "shop/codes.py", "shop/__pycache__/rules.pyc"], ""),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
     (tmp_path / "numpy").mkdir()  # no module, and so none that hides numpy
     names = {"first.py", "second.py", "third.py", "shop/rules.py", "shop/codes.py", "shop/rates.json"}
     assert set(archive.modules_beside(tmp_path / "job.py")) == names
-    code = (
-        f"import sys; sys.path.insert(0, {str(archive.build('job', tmp_path / 'job.py'))!r}); import shop.rules, first"
-    )
+    packed = str(archive.build("job", tmp_path / "job.py"))
+    code = f"import sys; sys.path.insert(0, {packed!r}); import shop.rules, first"
     subprocess.run([sys.executable, "-c", code], cwd=EXAMPLES, check=True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--master", "yarn"], "there is no job after '--master yarn'; expected a Python file, or `run` and its"),
-        (["job.jar"], "the job is 'job.jar'; expected a Python file, or `run` and its arguments"),
-        (["nothing.py"], "the job 'nothing.py' does not exist"),
-        (["run", "a.parquet", "--master=yarn"], "--master stands behind 'run'; expected it in front, where spark-s"),
-        (["--environment", "nowhere", "--master", "yarn", str(JOB)], "--environment is 'nowhere'; expected the folder"),
-        (["--environment", "e.zip", str(JOB)], "--environment is for the executors of a cluster, and --master is 'lo"),
-        (
-            ["--environment", "e", "--remote", "sc://a", str(JOB)],
-            "--environment cannot go to the executors of a Connec",
-        ),
-        (["--master", "yarn", "--log"], "--log has no value; expected a path"),
-        (["--log", "/nowhere/log", str(JOB)], "--log '/nowhere/log' cannot be written: No such file or directory"),
-        (["broken.py"], "'broken.py' is not Python 3"),
-    ],
-)
-def test_mistakes(
-    arguments: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    monkeypatch.chdir(tmp_path)
+MISTAKES = [
+    ("--master yarn", "there is no job after '--master yarn'; expected a Python file, or `run` and its"),
+    ("job.jar", "the job is 'job.jar'; expected a Python file, or `run` and its arguments"),
+    ("nothing.py", "the job 'nothing.py' does not exist"),
+    ("run a.parquet --master=yarn", "--master stands behind 'run'; expected it in front, where spark-s"),
+    (f"--environment nowhere --master yarn {JOB}", "--environment is 'nowhere'; expected the folder"),
+    (f"--environment e.zip {JOB}", "--environment is for the executors of a cluster, and --master is 'lo"),
+    (f"--environment e --remote sc://a {JOB}", "--environment cannot go to the executors of a Connec"),
+    ("--master yarn --log", "--log has no value; expected a path"),
+    ("--log /nowhere/log " + JOB_HERE, "--log '/nowhere/log' cannot be written: No such file or directory"),
+    ("broken.py", "'broken.py' is not Python 3"),
+    (f"{K8S} {JOB}", "is on this machine, and its driver in a pod; expected --conf spark.kubernetes.file.up"),
+    (f"{K8S} run a.parquet", "the job 'run' is on this machine, and its driver in a pod; expected --conf"),
+    (f"--manifest {JOB}", "is on this machine, which the operator does not reach; expected one in the image,"),
+    (f"--manifest --verbose {IN_IMAGE}", "a SparkApplication has no place for --verbose; expected settings in"),
+    (f"--manifest --num-executors few {IN_IMAGE}", "spark.executor.instances is 'few'; expected a whole num"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES)
+def test_mistakes(arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("broken.py").write_text("def :\n")
-    assert main(["submit", *arguments]) == 2
+    assert main(["submit", *arguments.split()]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"framefold: {sentence}")
+    assert said.err.startswith("framefold: " + ("" if sentence.startswith("is on") else sentence))
+    assert sentence in said.err
     assert said.err.count("\n") == 1
 
 
@@ -193,6 +172,54 @@ def test_venv_pack_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "pyvenv.cfg").write_text("")
     with pytest.raises(ff.EngineError, match=r"venv-pack cannot pack the environment '.*': .*venv"):
         archive.pack_environment(str(tmp_path), tmp_path)
+
+
+def test_the_operators_manifest(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--num-executors=4", "--executor-memory", "2g", "--py-files", "s3a://a,s3a://b"]
+    settings = {
+        "spark.kubernetes.container.image": "registry/speeds",
+        "spark.kubernetes.namespace": "jobs",
+        "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
+        "spark.executor.memory": "1g",  # an option counts more
+        "spark.driver.cores": "2",
+        "spark.sql.shuffle.partitions": "8",
+    }
+    confs = submit_options("", settings)[2:]
+    assert (
+        main(
+            [
+                "submit",
+                "--manifest",
+                "--name",
+                "Speeds of today",
+                *K8S.split(),
+                *options,
+                *confs,
+                IN_IMAGE,
+                "s3a://trips",
+                "--all",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out) == {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": {"name": "speeds-of-today", "namespace": "jobs"},
+        "spec": {
+            "type": "Python",
+            "mode": "cluster",
+            "sparkVersion": pyspark.__version__,
+            "image": "registry/speeds",
+            "mainApplicationFile": IN_IMAGE,
+            "arguments": ["s3a://trips", "--all"],
+            "driver": {"cores": 2, "serviceAccount": "spark"},
+            "executor": {"instances": 4, "memory": "2g"},
+            "deps": {"pyFiles": ["s3a://a", "s3a://b"]},
+            "restartPolicy": {"type": "Never"},
+            "sparkConf": {"spark.sql.shuffle.partitions": "8"},
+        },
+    }
 
 
 def test_what_is_shown_of_a_log() -> None:
@@ -217,6 +244,34 @@ def test_what_is_shown_of_a_log() -> None:
     assert log.kept.getvalue() == "".join(lines)
     assert shown == [*lines[5:8], lines[9]]
     assert told == ["application_17_0001 is ACCEPTED", "application_17_0001 is RUNNING"]
+
+
+def test_what_the_log_of_spark_submit_says_of_a_driver_in_a_pod() -> None:
+    told: list[str] = []
+    log = follow.Log(None, lambda _: None, told.append)
+    for line in [
+        "26/11/25 00:40:00 INFO LoggingPodStatusWatcherImpl: Waiting for application speeds with application ID "
+        "spark-1f2 and submission ID jobs:speeds-9-driver to finish...\n",
+        "26/11/25 00:40:01 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Running)\n",
+        "26/11/25 00:40:02 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Running)\n",
+        "26/11/25 00:40:03 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Failed)\n",
+        "26/11/25 00:40:03 INFO LoggingPodStatusWatcherImpl: Container final statuses:\n",
+        "\t exit code: 3\n",
+    ]:
+        log.take(line)
+    assert told == ["spark-1f2 is Running", "spark-1f2 is Failed"]
+    assert log.pod == ("jobs", "speeds-9-driver")
+    assert log.exit_code == 3
+
+
+def test_a_log_with_the_output_of_the_job_in_it() -> None:
+    lines = "26/11/25 00:40:00 INFO A: b\n24 windows\n26/11/25 00:40:00 WARN A: b\n  25 windows\n"
+    assert follow.without_own_lines(lines, mixed=True) == "".join(lines.splitlines(keepends=True)[1:])
+
+
+def test_without_kubectl_there_is_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert kubernetes.pod_log("jobs", "speeds-9-driver") is None
 
 
 def test_exit_code_and_output_of_a_job(tmp_path: Path) -> None:

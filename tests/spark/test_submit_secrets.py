@@ -21,6 +21,7 @@ from framefold.spark.submission import archive, command, follow, redaction
 from ..support.command_line import main
 from ..support.programs import WITH_SUPPORT
 from ..support.sessions import KEPT_DAYS, cache_file
+from .submitting import without_spark
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 HIDDEN = "*********(redacted)"
@@ -29,10 +30,7 @@ HIDDEN = "*********(redacted)"
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No Spark of the developer's, and a cache of its own, whose folder is given."""
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    without_spark(monkeypatch, tmp_path)
     return tmp_path / "cache" / "framefold"
 
 
@@ -104,17 +102,13 @@ def test_a_cache_of_somebody_else_is_not_used(environment: Path, monkeypatch: py
 
 
 def test_what_nobody_uses_is_removed(environment: Path) -> None:
-    made = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            WITH_SUPPORT + "from tests.support.sessions import cache_file as k; print(k('a', '1'), k('b', '2'))",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    theirs, recent = map(Path, made.stdout.split())
+    def elsewhere(program: str) -> list[Path]:
+        """What a process of its own prints, which makes files in the cache."""
+        command = [sys.executable, "-c", f"{WITH_SUPPORT}from tests.support.sessions import cache_file as k; {program}"]
+        made = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [*map(Path, made.stdout.split())]
+
+    theirs, recent = elsewhere("print(k('a', '1'), k('b', '2'))")
     ours = cache_file("c", "3")
     other = environment / "not one of ours"
     other.mkdir()
@@ -128,10 +122,7 @@ def test_what_nobody_uses_is_removed(environment: Path) -> None:
     assert other.exists()
     # Another process that is still running keeps what it uses.
     os.utime(ours.parent, (long_ago, long_ago))
-    subprocess.run(
-        [sys.executable, "-c", WITH_SUPPORT + "from tests.support.sessions import cache_file as k; k('e', '5')"],
-        check=True,
-    )
+    elsewhere("k('e', '5')")
     assert ours.read_text() == "3"
 
 

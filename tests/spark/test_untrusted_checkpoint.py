@@ -73,11 +73,12 @@ def query(df: DataFrame, **options: Any) -> Any:
     return ff.events(df, time="time").window(ff.tumbling("1 hour")).stream(**options)
 
 
-@pytest.mark.parametrize("name", list(PICKLED))
-def test_pickles_at_any_depth_are_refused(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ff.QueryError, match=r"the states of 'n' are Python objects, which .*trust_checkpoint=True"):
-        query(stream(spark, tmp_path)).aggregate(c=ff.Count(), n=PICKLED[name])
-    assert query(stream(spark, tmp_path), trust_checkpoint=True).aggregate(n=PICKLED[name]).isStreaming
+def test_pickles_at_any_depth_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    events = stream(spark, tmp_path)
+    for name, operation in PICKLED.items():
+        with pytest.raises(ff.QueryError, match=r"the states of 'n' are Python objects, which .*trust_checkpoint=True"):
+            query(events).aggregate(c=ff.Count(), n=operation)
+        assert query(events, trust_checkpoint=True).aggregate(n=operation).isStreaming, name
 
 
 def test_what_is_no_pickle_needs_no_option(spark: SparkSession, tmp_path: Path) -> None:

@@ -88,11 +88,16 @@ def wait(until: Callable[[], Any], seconds: float = 120) -> Any:
     return found
 
 
-def started(source: Source) -> Any:
+@contextmanager
+def started(source: Source) -> Iterator[Any]:
     """A query that waits for more files."""
     writer = source.query(shards=1).aggregate(n=ff.Count()).writeStream.queryName("watched").format("parquet")
     writer = writer.option("path", str(source.folder / "out"))
-    return writer.option("checkpointLocation", str(source.folder / "checkpoint")).start()
+    query = writer.option("checkpointLocation", str(source.folder / "checkpoint")).start()
+    try:
+        yield query
+    finally:
+        query.stop()
 
 
 @pytest.mark.slow
@@ -101,8 +106,7 @@ def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> Non
     tables = [table(NOW, NOW + 20), table(NOW + 25, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
     source = Source(spark, tmp_path)
     with shown(spark) as port:
-        query = started(source)
-        try:
+        with started(source) as query:
             for number, each in enumerate(tables):
                 source.add(each)
                 read = sum(map(len, tables[: number + 1]))
@@ -120,8 +124,6 @@ def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> Non
             took = [each["batchDuration"] / 1000 for each in query.recentProgress if each["observedMetrics"]]
             assert seen["framefold_stream_micro_batch_duration_seconds_count"] == len(took)
             assert seen["framefold_stream_micro_batch_duration_seconds_sum"] == pytest.approx(sum(took))
-        finally:
-            query.stop()
         ended = wait(lambda: (found := scraped(port))["framefold_stream_running"] == 0 and found)
         assert ended["framefold_stream_failures_total"] == 0
         assert "framefold_stream_watermark_lag_seconds" not in ended
@@ -135,8 +137,7 @@ def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tm
     (tmp_path / "server").mkdir()
     source = Source(spark, tmp_path).add(table(NOW, NOW + 20))
     with shown(spark) as port, server(tmp_path / "server", port) as prometheus:
-        query = started(source)
-        try:
+        with started(source):
             wait(lambda: prometheus.values("framefold_stream_running"))
             source.add(table(NOW + 25, NOW + 40, seed=1))
             wait(lambda: prometheus.values("framefold_stream_windows_total > 0"))
@@ -144,22 +145,18 @@ def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tm
                 asked = shown_there.replace("$query", ".*").replace("$__rate_interval", "1m")
                 if "events_ahead" not in asked:  # of queries with ahead= only
                     assert wait(lambda asked=asked: prometheus.values(asked)), asked
-            rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
-            assert {rule["name"] for rule in rules} == set(re.findall(r"- alert: (\w+)", RULES))
-            assert all(wait(lambda rule=rule: health(prometheus, rule["name"]) == "ok") for rule in rules)
+            assert {rule["name"] for rule in rules_of(prometheus)} == set(re.findall(r"- alert: (\w+)", RULES))
+            wait(lambda: all(rule["health"] == "ok" for rule in rules_of(prometheus)))
             drawn = make_dashboard.picture(f"http://{prometheus.address}", 1.0).to_dict()
             titles = [each["title"]["text"] for row in drawn["vconcat"] for each in row["hconcat"]]
             assert titles == [panel["title"] for panel in PANELS]
-        finally:
-            query.stop()
         wait(lambda: prometheus.values("framefold_stream_running == 0"))
         assert not prometheus.values("framefold_stream_running == 0 and framefold_stream_failures_total > 0")
 
 
-def health(prometheus: Any, name: str) -> str:
-    """Whether a rule has been evaluated without an error."""
-    rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
-    return next(str(rule["health"]) for rule in rules if rule["name"] == name)
+def rules_of(prometheus: Any) -> list[Any]:
+    """The rules of a server, with what has come of them."""
+    return [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    Sink = Callable[[DataFrame, int], None]
 
 MINUTE = 60_000_000
 DELAY = 10 * MINUTE
+BUSY, PATIENCE = "Python worker failed to connect back", 20
+"""What a machine says that is so busy that a worker does not start in time, and how often a query is started then."""
+
 PARTITIONS = "spark.sql.shuffle.partitions"
 SCHEMA = "time timestamp, key string, x double"
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x"), "v": ff.Variance("x")}
@@ -70,14 +75,51 @@ class Source:
         several = windows if isinstance(windows, tuple) else (windows,)
         return ff.events(stream, time="time", by="key").window(*several).stream(**options)
 
-    def start(self, result: DataFrame, name: str = "out") -> StreamingQuery:
+    def start(self, result: DataFrame, name: str = "out", checkpoint: str | None = None) -> StreamingQuery:
         writer = result.writeStream.format("parquet").option("path", str(self.folder / name))
-        writer = writer.option("checkpointLocation", str(self.folder / f"{name}-checkpoint"))
+        writer = writer.option("checkpointLocation", str(self.folder / (checkpoint or f"{name}-checkpoint")))
         return writer.trigger(availableNow=True).start()
+
+    def run(self, **results: DataFrame) -> dict[str, StreamingQuery]:
+        """Run queries side by side to the end of their input, each with the sink and the checkpoint of its name."""
+        running = {name: self.start(result, name) for name, result in results.items()}
+        return {
+            name: ended(query, lambda name=name: self.start(results[name], name)) for name, query in running.items()
+        }
+
+    def go_on(self, result: DataFrame, checkpoint: str, name: str = "out") -> StreamingQuery:
+        """Run a query to the end of its input, with a checkpoint and a sink of two names."""
+        return ended(self.start(result, name, checkpoint), lambda: self.start(result, name, checkpoint))
+
+    def run_into(self, sink: Sink, result: DataFrame, checkpoint: str, mode: str = "append") -> StreamingQuery:
+        """Run a query to the end of its input, and call a function with each micro-batch and its number."""
+        writer = result.writeStream.foreachBatch(sink).outputMode(mode)
+        writer = writer.option("checkpointLocation", str(self.folder / checkpoint)).trigger(availableNow=True)
+        return ended(writer.start(), writer.start)
 
     def found(self, name: str = "out") -> pa.Table:
         found: pa.Table = self.spark.read.parquet(str(self.folder / name)).toArrow()
         return found
+
+
+def ended(query: StreamingQuery, start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """Wait for a query, and start it again if a worker has not started in the ten seconds that Spark gives it."""
+    from pyspark.errors import StreamingQueryException
+
+    for _ in range(PATIENCE):
+        try:
+            assert query.awaitTermination(900)
+            return query
+        except StreamingQueryException as error:
+            if BUSY not in str(error):
+                raise
+            query = start()
+    raise TimeoutError(BUSY)
+
+
+def nowhere(batch: DataFrame, number: int) -> None:
+    """A sink that computes a micro-batch, and keeps nothing of it."""
+    batch.write.format("noop").mode("overwrite").save()
 
 
 def rows(found: pa.Table) -> Counter[str]:
