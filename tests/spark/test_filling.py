@@ -35,19 +35,6 @@ def rows_of(result: Any) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_min_samples(spark: SparkSession, choice: str) -> None:
-    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "big": ff.Filtered(ff.Sum("x"), lambda x: x > 50)}
-    if choice != "tasks":
-        outputs.pop("big")
-    windows = ff.sliding("20 minutes", every="10 minutes", min_samples=4)
-    local = ff.events(events(), time="t", by="k").window(windows).aggregate(**outputs)
-    query = ff.events(spark.createDataFrame(events()), time="t", by="k").window(windows).options(**CHOICES[choice])
-    assert ("all outputs are SQL aggregates" in str(query.explain(**outputs))) == (choice != "tasks")
-    assert rows_of(query.aggregate(**outputs)) == rows_of(local)
-    assert local["x"].null_count > local["n"].null_count > 0
-
-
 def time(minute: int) -> Any:
     return pa.scalar(minute * MINUTE, pa.timestamp("us", tz="UTC")).as_py()
 
