@@ -99,20 +99,16 @@ def columns_of_values() -> dict[str, list[float]]:
     scale = 10.0 ** rng.integers(-12, 20, many)
     edges = [2.0**18, 2.0**-10, 2.0**46, 2.0**-38]
     kinds = {
-        "cents": rng.normal(50, 10, many).round(2),
-        "of both signs": rng.normal(0, 1e-3, many),
-        "far from 0": 1e9 + rng.normal(0, 1e-3, many),
-        "very far from 0": 2.0**17 + rng.normal(0, 1e-9, many),
+        "cents": rng.normal(50, 10, many).round(2), "of both signs": rng.normal(0, 1e-3, many),
+        "far from 0": 1e9 + rng.normal(0, 1e-3, many), "very far from 0": 2.0**17 + rng.normal(0, 1e-9, many),
         "of many sizes": rng.normal(0, 1, many) * scale,
         "at the edges of sizes": np.nextafter(rng.choice(edges, many), rng.choice([0, math.inf], many)),
-        "all equal": np.repeat(rng.normal(0, 1e3, many // 10), 10),
-        "huge": 1e300 * rng.normal(1, 1e-5, many),
+        "all equal": np.repeat(rng.normal(0, 1e3, many // 10), 10), "huge": 1e300 * rng.normal(1, 1e-5, many),
         "as huge as can be": rng.choice([1.7e308, -1.7e308, 1.79e308, 1e308], many),
-        "tiny": 1e-300 * rng.normal(1, 1e-5, many),
-        "denormal": rng.integers(-100, 100, many) * 5e-324,
+        "tiny": 1e-300 * rng.normal(1, 1e-5, many), "denormal": rng.integers(-100, 100, many) * 5e-324,
         "odd": rng.choice([value for value in ODD if math.isfinite(value)], many),
         "not finite": rng.choice([math.nan, math.inf, 1.0, 1e300], many, p=[0.05, 0.05, 0.8, 0.1]),
-    }
+    }  # fmt: skip
     return {kind: values.tolist() for kind, values in kinds.items()}
 
 

@@ -261,16 +261,3 @@ def test_many_events_of_each_group_are_grouped_by_spark(
         expected = Counter((key, t // size * size) for key, t in zip(table[by].to_pylist(), range(6_000), strict=True))
         assert {(row[by], row["window"]["start"]): row["n"] for row in found} == expected
         assert all(row["total"] == math.fsum([0.1] * row["n"]) for row in found)
-
-
-def test_files_that_spark_reads_are_few_events_too(spark: SparkSession, path: str) -> None:
-    files = ff.events(ff.parquet(path, spark=spark), time="t", by="k")
-    for of in (files.window(ff.last_rows(3)), files.options(read="spark").window(ff.tumbling("1 minute"))):
-        assert "on the driver, which gets the events as they are" in str(of.explain(n=ff.Count()))
-    assert "which gets the events" not in str(files.window(ff.tumbling("1 minute")).explain(n=ff.Count()))
-
-
-def test_explain_says_so(spark: SparkSession, path: str) -> None:
-    text = str(query(spark.read.parquet(path)).explain(n=ff.Count()))
-    assert "on the driver, which gets the events as they are if those are at most 2,097,152" in text
-    assert "else by Spark itself" in text

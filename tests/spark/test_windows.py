@@ -22,6 +22,7 @@ import framefold as ff
 
 from ..support.limits import limits
 from ..support.sessions import settings
+from ..support.spark_results import listed
 from ..support.toys import Joined
 from .test_cells import ANCHORS, events
 
@@ -51,10 +52,6 @@ def arrived(df: DataFrame) -> pa.Table:
 
 def outputs() -> dict[str, Any]:
     return {"n": ff.Count(), "low": ff.Min("x"), "x": ff.Sum("x"), "rows": Joined("n")}
-
-
-def listed(result: Any) -> list[str]:
-    return [repr(row) for row in (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()]
 
 
 @pytest.mark.parametrize("way", WAYS[:2], ids=str)
