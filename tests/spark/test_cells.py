@@ -284,8 +284,10 @@ MORE = [
 
 @pytest.fixture(scope="module")
 def frame(spark: SparkSession) -> Iterator[DataFrame]:
-    """The events in three partitions; shuffles spread them over several tasks. The session's zone changes nothing."""
+    """The events in three partitions, in a session with settings of a user's; shuffles spread them over more tasks."""
     sql = {"adaptive.enabled": "false", "shuffle.partitions": "3", "session.timeZone": "America/New_York"}
+    sql |= {"execution.arrow.maxRecordsPerBatch": "7", "execution.arrow.useLargeVarTypes": "true"}
+    sql |= {"timestampType": "TIMESTAMP_NTZ"}
     with conf(spark, {f"spark.sql.{name}": value for name, value in sql.items()}):
         df = spark.createDataFrame(events()).repartition(3).persist()
         yield df

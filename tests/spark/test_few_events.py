@@ -193,17 +193,6 @@ def test_users_functions_run_in_tasks(spark: SparkSession, path: str, collected:
     assert not collected
 
 
-def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -> None:
-    times = pa.array([1, None, 3], pa.timestamp("us", tz="UTC"))
-    pq.write_table(pa.table({"t": times, "k": ["a", "a", "b"]}), tmp_path / "nulls.parquet")
-    df = spark.read.parquet(str(tmp_path / "nulls.parquet"))
-    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 1 of 3 events"):
-        query(df).aggregate(n=ff.Count()).collect()
-    kept = ff.events(df, time="t", by="k", null_time="drop").window(ff.tumbling("1 hour")).options(read="spark")
-    assert [row["n"] for row in kept.aggregate(n=ff.Count()).collect()] == [1, 1]
-    assert collected == [3]
-
-
 def test_footers_and_plans(spark: SparkSession, path: str, limit: Callable[..., None]) -> None:
     df = spark.read.parquet(path)
     footers = footers_of(df.where("x > 0"))

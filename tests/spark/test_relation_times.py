@@ -13,6 +13,8 @@ import pytest
 
 import framefold as ff
 
+from ..support.spark_results import conf
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -59,9 +61,7 @@ def asked(table: Any, windows: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", ["date", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS if each != "date")]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as f
@@ -69,9 +69,7 @@ def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> N
     name, _, _ = KINDS[kind]
     table, wanted, frames = table_of(kind), [], []
     events = spark.createDataFrame(table).withColumn("t", f.col("t").cast(name)).coalesce(1)
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    try:
+    with conf(spark, {"spark.sql.session.timeZone": "UTC"}):
         for windows in windows_of(kind):
             for local, df in zip(asked(table, windows), asked(events, windows), strict=True):
                 assert list(local.column_names) == df.columns
@@ -82,8 +80,6 @@ def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> N
         for number, values in reduce(DataFrame.union, frames).collect():
             found[number][json.dumps(["None" if value is None else value for value in values])] += 1
         assert found == wanted
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
 def as_text(df: DataFrame) -> DataFrame:
@@ -99,9 +95,7 @@ def as_text(df: DataFrame) -> DataFrame:
 
 def test_views_and_errors(spark: SparkSession) -> None:
     """States and instants go by the session's zone where they have none; a null time fails as it is read."""
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    try:
+    with conf(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
         scd2 = spark.sql("""
             select * from values ('a', 1, timestamp'2026-05-01', null),
                 ('b', 2, timestamp'2026-05-02', timestamp'2026-05-04'),
@@ -140,8 +134,6 @@ def test_views_and_errors(spark: SparkSession) -> None:
         ):
             with pytest.raises(ff.QueryError, match=sentence):
                 ask()
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
 def test_a_filter_goes_below_windows_on_spark(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:

@@ -31,23 +31,18 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize(
-    ("master", "address"),
-    [
-        *((each, None) for each in ("local", "local[*]", "local[2,4]", "local-cluster[2,1,1024]")),
-        ("local[2]", "127.0.0.2"),
-    ],
-)
-def test_a_local_master_stays_on_this_machine_and_interpreter(
-    master: str, address: str, environment: pytest.MonkeyPatch
-) -> None:
-    """At an address of the user's, if there is one."""
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2]", "local[2,4]", "local-cluster[2,1,1024]"])
+def test_a_local_master_stays_on_this_machine_and_interpreter(master: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("PYSPARK_PYTHON", "another-python")
-    if address:
-        environment.setenv("SPARK_LOCAL_IP", address)
     inner("environment of a session")(master)
-    assert os.environ["SPARK_LOCAL_IP"] == (address or "127.0.0.1")
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_an_address_of_the_users_is_kept(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("SPARK_LOCAL_IP", "127.0.0.2")
+    inner("environment of a session")("local[2]")
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.2"
 
 
 def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(environment: pytest.MonkeyPatch) -> None:
