@@ -265,7 +265,7 @@ CELLS: list[tuple[str, str, str, list[str]]] = [
     ("files", BY_TASKS, "driver", ["sums", "values", "days of a zone"]),
     ("files", BY_TASKS, "executors", ["sums", "values"]),
     ("files", BY_TASKS, "too many", ["values"]),
-    ("files", "few events", "driver", ["sums"]),
+    ("files", "few events", "driver", ["few samples"]),
     ("files", "SQL", "driver", ["sums"]),
     ("files", "SQL", "executors", ["sums"]),
     ("files", "mapInArrow", "driver", ["values"]),
@@ -412,7 +412,7 @@ def test_cell_of_stored_partials(
     windows = ff.sliding("20 minutes", "5 minutes")
     result = stored.window(windows).aggregate()
     assert (result in COMPUTED) == (combine == "driver")
-    both = pa.concat_tables([table.slice(0, 90), table])
+    both = pa.concat_tables([table.filter(pa.array(table["n"].to_numpy() < 90)), table])
     wanted = ff.events(both, time="t", by=["k", "a.b"]).window(windows).aggregate(**outputs)
     assert close(rows(result), rows(wanted), 0)
 
