@@ -286,7 +286,7 @@ MORE = [
 def frame(spark: SparkSession) -> Iterator[DataFrame]:
     """The events in three partitions, in a session with settings of a user's; shuffles spread them over more tasks."""
     sql = {"adaptive.enabled": "false", "shuffle.partitions": "3", "session.timeZone": "America/New_York"}
-    sql |= {"execution.arrow.maxRecordsPerBatch": "7", "execution.arrow.useLargeVarTypes": "true"}
+    sql |= {"execution.arrow.maxRecordsPerBatch": "50", "execution.arrow.useLargeVarTypes": "true"}
     sql |= {"timestampType": "TIMESTAMP_NTZ"}
     with conf(spark, {f"spark.sql.{name}": value for name, value in sql.items()}):
         df = spark.createDataFrame(events()).repartition(3).persist()
