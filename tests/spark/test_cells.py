@@ -35,6 +35,7 @@ from ..support.toys import Joined, Total
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning")
 cell = pytest.mark.cell
 ROWS = 400
 NIGHT = np.datetime64("2021-10-30T22:00", "us")  # before the clocks of Berlin go back
@@ -111,7 +112,7 @@ SUMS: dict[str, Operation] = {
     "max_day": ff.Max("born"), "max_flag": ff.Max("flag"), "all": ff.BoolAnd("flag"), "any": ff.BoolOr("flag"),
     "flags": ff.CountIf("flag"), "and": ff.BitAnd("i"), "or": ff.BitOr("small"), "xor": ff.BitXor("m"),
     "both": ff.AllOf(low=ff.Min("z"), mean=ff.Average("y"), n=ff.Count("d")),
-    "then": ff.Sum("z").then(lambda total: total * 2), "variance": ff.Variance("z"),
+    "then": ff.Sum("z").then(lambda total: total * 2), "variance": ff.Variance("z"), "deviation": ff.StdDev("r"),
     "spread": ff.AllOf(wide=ff.StdDev("r"), n=ff.Variance("m", ddof=0)),
 }  # fmt: skip
 """What Spark SQL can accumulate; to the last bit."""
@@ -219,7 +220,7 @@ ROW_QUERIES: dict[str, Query] = {
     "last whole times": (ff.last_rows(3, ties="strict"), ORDERED, ONE_KEY),
     "around rows, one key": (ff.around(rows=(1, 6), min_fill="partial"), ORDERED, ONE_KEY),
     "around time": (ff.around(time=("-10 minutes", "5 minutes")), ORDERED, {}),
-    "policy by delta": (ff.policy(ff.by_delta("x", 30), ff.by_count(2)), ORDERED, TIES),
+    "policy by delta": (ff.policy(ff.by_delta("n", 90), ff.by_count(2)), ORDERED, TIES),
     "policy by time": (ff.policy(ff.by_time("1 hour"), ff.by_delta("t", "20 minutes")), ORDERED, ONE_KEY),
     "several": ([ff.last_rows(3), ff.sliding("1 hour", "20 minutes"), ff.around(rows=(-1, 1))], ORDERED, {}),
 }
@@ -384,7 +385,7 @@ def test_no_operation_is_left_out() -> None:
         return {type(operation).__name__}.union(*map(kinds, inner))
 
     tested = set().union(*(kinds(each) for _, outputs, _ in QUERIES.values() for each in outputs.values()))
-    assert public - tested == {"AggregateOperation", "Operation", "PythonOperation"}
+    assert public - tested <= {"AggregateOperation", "Operation", "PythonOperation"}
 
 
 @cell
