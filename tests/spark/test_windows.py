@@ -117,10 +117,8 @@ def test_rows_are_those_of_sql(window: Any, rows: tuple[int, int], df: DataFrame
     columns = [f"{function} {over} as {name}" for function, name in (("sum(x)", "x"), ("min(x)", "low"))]
     theirs = df.selectExpr("`a.b` + 0.0d as `a.b`", "k", "t as at", *columns, f"collect_list(n) {over} as list", "n")
     order = ["`a.b`", "k", "at", f.expr("list[0]"), f.expr("list[size(list) - 1]")]
-    expected, mine = (
-        listed(theirs.drop("n")),
-        ff.events(df, time="t", by=["a.b", "k"], ties=["tie", "n"]).window(window),
-    )
+    expected = listed(theirs.orderBy(*order).drop("n"))
+    mine = ff.events(df, time="t", by=["a.b", "k"], ties=["tie", "n"]).window(window)
     for way in WAYS[:2]:
         result = mine.options(**way).aggregate(x=ff.Sum("x"), low=ff.Min("x"), list=ff.CollectList("n"))
         assert listed(result.orderBy(*order).drop("window")) == expected
