@@ -35,7 +35,7 @@ from ..support.toys import Joined, Total
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning", "ignore::framefold.DroppedEventsWarning")
 cell = pytest.mark.cell
 ROWS = 400
 NIGHT = np.datetime64("2021-10-30T22:00", "us")  # before the clocks of Berlin go back
