@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import pytest
 import framefold as ff
 
 from ..oracles.by_definition import Event, Grid, windows
-from ..oracles.operations import any_type, numeric
+from ..oracles.operations import numeric
 from ..oracles.rows import assert_windows
 from ..strategies.events import FAR, KEYS, NASTY
 
@@ -72,32 +71,3 @@ def test_numbers(grid: Grid, floats: bool, combine: str, spark: SparkSession) ->
     result = query.aggregate(**{name: operation for name, (operation, _) in numeric().items()}).toArrow()
     checks = {name: check for name, (_, check) in numeric().items()}
     assert_windows(result, windows(events, grid), checks, keys=("case", "key"), in_order=combine == "driver")
-
-
-@pytest.mark.parametrize("combine", ["driver", "executors"])
-def test_ties_keep_the_order_of_the_input(combine: str, spark: SparkSession) -> None:
-    """First and last of one time go by the order of partitions, and of the rows in them."""
-    chance = random.Random(5)
-    events = [Event(chance.randint(0, 9), (n % 2, 0.0), n) for n in range(300)]
-    frame = spark.createDataFrame(table_of(events, pa.int64())).coalesce(1)
-    query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(ff.sliding(4, every=1))
-    result = query.aggregate(**{name: operation for name, (operation, _) in any_type().items()}).toArrow()
-    checks = {name: check for name, (_, check) in any_type().items()}
-    assert_windows(result, windows(events, Grid(4, 1)), checks, keys=("case", "key"), in_order=False)
-
-
-def test_driver_and_executors_agree_to_the_last_bit(spark: SparkSession) -> None:
-    chance = random.Random(3)
-    events = [Event(chance.randint(0, 500), (n % 7, math.nan), chance.gauss(0, 1e6)) for n in range(5000)]
-    frame = spark.createDataFrame(table_of(events, pa.float64())).repartition(4, "t").cache()
-    results = []
-    for combine in ("driver", "executors", "auto"):
-        query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(ff.sliding(60, every=7))
-        result = query.aggregate(s=ff.Sum("value"), v=ff.Variance("value"), m=ff.Average("value")).toArrow()
-        results.append(result.sort_by([("case", "ascending")]).to_pylist())
-    frame.unpersist()
-    assert (
-        repr(sorted(map(repr, results[0])))
-        == repr(sorted(map(repr, results[1])))
-        == repr(sorted(map(repr, results[2])))
-    )

@@ -23,6 +23,7 @@ import framefold as ff
 from ..support.command_line import main
 from ..support.spark_parts import QUOTED
 from ..support.spark_parts import read_command as read
+from ..support.spark_results import rows
 from ..support.stream_source import Source, table
 from .submitting import submit
 
@@ -48,8 +49,7 @@ WRITERS: dict[str, Any] = {
 
 def counted(source: Any, **options: Any) -> list[int]:
     result = ff.events(source, time="t", by="k").window(ff.tumbling(5)).options(**options).aggregate(**COUNT)
-    rows = result.to_pylist() if isinstance(result, pa.Table) else [row.asDict() for row in result.collect()]
-    return [row["n"] for row in rows]
+    return [row["n"] for row in rows(result)]
 
 
 @pytest.mark.parametrize("name", [AWKWARD, AWKWARD + PATTERN])

@@ -16,6 +16,8 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
+from ..support.spark_results import conf, rows
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -34,42 +36,10 @@ OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
 
 def instants(found: Any) -> list[tuple[Any, ...]]:
     """The rows of a result, with bounds as instants."""
-    table = found if isinstance(found, pa.Table) else found.toArrow()
     return sorted(
         (row["k"], row["window"]["start"].timestamp(), row["window"]["end"].timestamp(), row["n"], row["s"])
-        for row in table.to_pylist()
+        for row in rows(found)
     )
-
-
-def test_weeks_and_days_whoever_reads_and_accumulates(spark: SparkSession, tmp_path: Path) -> None:
-    """As the local engine has them of the same column in UTC, and as date_trunc has Mondays."""
-    pq.write_table(EVENTS, tmp_path / "events.parquet")
-    df = spark.createDataFrame(EVENTS)
-    before = spark.conf.get(ZONE)
-    try:
-        for zone in ("UTC", "America/New_York"):
-            spark.conf.set(ZONE, zone)
-            for windows in (ff.tumbling("1 week"), ff.cumulating("1 week", every="1 day"), ff.tumbling("1 month")):
-                want = instants(ff.events(EVENTS, time="t", by="k").window(windows).aggregate(**OUTPUTS))
-                assert want
-                for accumulate in ("auto", "python"):
-                    events = ff.events(df, time="t", by="k").options(accumulate=accumulate)
-                    assert instants(events.window(windows).aggregate(**OUTPUTS)) == want
-            files = ff.events(ff.parquet(tmp_path / "events.parquet", spark=spark), time="t", by="k")
-            weekly = files.window(ff.tumbling("1 week")).aggregate(**OUTPUTS)
-            starts = {start for _, start, *_ in instants(weekly)}
-            assert {dt.datetime.fromtimestamp(start, dt.UTC).weekday() for start in starts} == {0}
-            eastern = ff.events(df, time="t", by="k").window(ff.tumbling("1 day", timezone="America/New_York"))
-            days = instants(eastern.aggregate(**OUTPUTS))
-            assert {dt.datetime.fromtimestamp(start, dt.UTC).hour for _, start, *_ in days} == {4, 5}
-        spark.conf.set(ZONE, "UTC")
-        mondays = df.groupBy("k", f.date_trunc("week", "t").alias("start")).count().collect()
-        weeks = ff.events(df, time="t", by="k").window(ff.tumbling("1 week")).aggregate(**OUTPUTS)
-        assert sorted((row["k"], row["start"].timestamp(), row["count"]) for row in mondays) == [
-            (k, start, n) for k, start, _, n, _ in instants(weeks)
-        ]
-    finally:
-        spark.conf.set(ZONE, before)
 
 
 @pytest.mark.slow
@@ -110,9 +80,7 @@ def test_times_by_expressions(spark: SparkSession) -> None:
     seconds = [int(moment.timestamp()) for moment in EVENTS["t"].to_pylist()]
     data = pa.table({"text": text, "seconds": seconds, "k": EVENTS["k"], "x": EVENTS["x"]})
     df = spark.createDataFrame(data)
-    before = spark.conf.get(ZONE)
-    spark.conf.set(ZONE, "UTC")
-    try:
+    with conf(spark, {ZONE: "UTC"}):
         want = instants(ff.events(EVENTS, time="t", by="k").window(ff.tumbling("6 hours")).aggregate(**OUTPUTS))
         for time in (f.to_timestamp("text"), f.timestamp_seconds("seconds"), f.col("text").cast("timestamp")):
             query = ff.events(df, time=time, by="`k`").window(ff.tumbling("6 hours"))
@@ -121,8 +89,6 @@ def test_times_by_expressions(spark: SparkSession) -> None:
             with pytest.raises(ff.QueryError) as caught:
                 ff.events(df, time=column).window(ff.tumbling("1 day")).aggregate(n=ff.Count())
             assert f"time={how} on Spark" in str(caught.value)
-    finally:
-        spark.conf.set(ZONE, before)
     with pytest.raises(ff.QueryError, match="does not fit the DataFrame"):
         ff.events(df, time=f.to_timestamp("nope"))
 

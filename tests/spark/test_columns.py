@@ -1,8 +1,7 @@
-"""States that Spark builds itself: the same results as those of tasks and of the local engine, to the last bit."""
+"""States that Spark builds itself: exact sums, what it cannot build; results are compared in ``test_cells``."""
 
 from __future__ import annotations
 
-import datetime as dt
 import decimal
 import math
 import re
@@ -24,14 +23,14 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.inner import inner, place_of
+from ..support.sessions import settings
 from ..support.spark_parts import explained
 from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
+from .test_cells import events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS = 1_500
-HOUR = 3_600_000_000
 WINDOW = ff.sliding("1 hour", every="10 minutes")
 # Values that a sum of floats stumbles over: each bound of what is of ordinary size, and all that is far from it.
 ODD = [
@@ -41,154 +40,15 @@ ODD = [
 ]
 
 
-def some(rng: np.random.Generator, values: list[Any], type: pa.DataType) -> pa.Array:
-    """Values of which a tenth is null."""
-    return pa.array([None if rng.random() < 0.1 else value for value in values], type)
-
-
-def events() -> pa.Table:
-    """Events before and after 1970, with a column of each type."""
-    rng = np.random.default_rng(11)
-    integers = rng.integers(-(2**63), 2**63, ROWS)
-    integers[rng.random(ROWS) < 0.9] //= 2**45
-    cents = [decimal.Decimal(int(n) % 10**9) / 100 for n in integers]
-    days = [dt.date(1970, 1, 1) + dt.timedelta(days=int(n)) for n in rng.integers(-40, 40, ROWS)]
-    return pa.table(
-        {
-            "t": pa.array(rng.integers(-4 * HOUR, 4 * HOUR, ROWS), pa.timestamp("us", "UTC")),
-            "tick": pa.array(rng.integers(-500, 500, ROWS)),
-            "day": pa.array(days),
-            "k": some(rng, [f"k{n % 3}" for n in integers], pa.string()),
-            "z": pa.array(rng.choice([0.0, -0.0, math.nan, -math.nan, 1.5], ROWS)),
-            "x": some(rng, rng.normal(50, 10, ROWS).round(2).tolist(), pa.float64()),
-            "y": some(rng, (rng.normal(0, 1, ROWS) * 10.0 ** rng.integers(-9, 9, ROWS)).tolist(), pa.float64()),
-            "r": some(rng, rng.normal(0, 1, ROWS).astype(np.float32).tolist(), pa.float32()),
-            "i": some(rng, integers.tolist(), pa.int64()),
-            "n": some(rng, (integers % 2**31).tolist(), pa.int32()),
-            "s": some(rng, rng.integers(-(2**15), 2**15, ROWS).tolist(), pa.int16()),
-            "d": some(rng, cents, pa.decimal128(12, 3)),
-            "flag": some(rng, (integers % 3 > 0).tolist(), pa.bool_()),
-        }
-    )
-
-
-OUTPUTS: dict[str, ff.Operation] = {
-    "rows": ff.Count(),
-    "known": ff.Count("x"),
-    "sum": ff.Sum("x"),
-    "sum_y": ff.Sum("y"),
-    "sum_real": ff.Sum("r"),
-    "sum_n": ff.Sum("n"),
-    "sum_s": ff.Sum("s", empty=0),
-    "sum_d": ff.Sum("d"),
-    "average": ff.Average("x"),
-    "average_i": ff.Average("i"),
-    "average_d": ff.Average("d"),
-    "min": ff.Min("y"),
-    "max": ff.Max("r"),
-    "max_i": ff.Max("i"),
-    "min_d": ff.Min("d"),
-    "min_t": ff.Min("t"),
-    "max_day": ff.Max("day"),
-    "max_flag": ff.Max("flag"),
-    "all": ff.BoolAnd("flag"),
-    "any": ff.BoolOr("flag"),
-    "flags": ff.CountIf("flag"),
-    "and": ff.BitAnd("i"),
-    "or": ff.BitOr("s"),
-    "xor": ff.BitXor("n"),
-    "both": ff.AllOf(low=ff.Min("x"), mean=ff.Average("y"), n=ff.Count("d")),
-    "then": ff.Sum("x").then(lambda total: total * 2),
-    "variance": ff.Variance("x"),
-    "spread": ff.AllOf(wide=ff.StdDev("r"), n=ff.Variance("n", ddof=0)),
-}
-
-
 @pytest.fixture(scope="module")
-def table() -> pa.Table:
-    """The events."""
-    return events()
+def frame(spark: SparkSession) -> DataFrame:
+    """Events in three partitions."""
+    return spark.createDataFrame(events()).repartition(3).persist()
 
 
-@pytest.fixture(scope="module")
-def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
-    """The events in three partitions."""
-    return spark.createDataFrame(table).repartition(3).persist()
-
-
-def same(found: Any, expected: pa.Table) -> list[Any]:
-    """Some of the values that are not the same, bit for bit; zeros may have either sign."""
-    found = found.toArrow()
-    assert found.column_names == expected.column_names
-    assert len(found) == len(expected)
-    columns = ((name, found[name].to_pylist(), expected[name].to_pylist()) for name in expected.column_names)
-    return [
-        (name, a, b)
-        for name, mine, theirs in columns
-        for a, b in zip(mine, theirs, strict=True)
-        if repr(a).replace("-0.0", "0.0") != repr(b).replace("-0.0", "0.0")
-    ][:3]
-
-
-@pytest.mark.parametrize("choices", [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 9}])
-def test_every_operation_as_in_tasks_and_on_the_local_engine(
-    frame: DataFrame, table: pa.Table, choices: dict[str, Any]
-) -> None:
-    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
-    query = ff.events(frame, time="t", by="k").window(WINDOW)
-    assert same(query.options(accumulate="spark", **choices).aggregate(**OUTPUTS), expected) == []
-
-
-def test_tasks_are_as_the_local_engine(frame: DataFrame, table: pa.Table) -> None:
-    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
-    query = ff.events(frame, time="t", by="k").window(WINDOW).options(accumulate="python", combine="driver")
-    assert same(query.aggregate(**OUTPUTS), expected) == []
-
-
-@pytest.mark.parametrize(
-    ("time", "window"),
-    [
-        ("t", ff.sliding("50 minutes", every="15 minutes", offset="7 minutes", closed="right")),
-        ("t", ff.sliding("5 minutes", every="15 minutes", empty="emit", gaps="allow")),
-        ("t", ff.cumulating("1 hour", "10 minutes", offset="5 minutes", closed="right")),
-        ("t", (ff.session("2 minutes"), ff.tumbling("7 minutes"))),
-        ("t", ff.session("1 minute", longest="10 minutes")),
-        ("tick", ff.sliding(60, every=7, closed="right", offset=-3)),
-        ("tick", ff.sliding(4, every=1, min_fill="full")),
-        ("tick", ff.session(3)),
-        ("day", ff.sliding("7 days", every="1 day", stamp="end")),
-        ("day", (ff.sliding("5 days", every="3 days"), ff.tumbling("2 days", offset="1 day"))),
-    ],
-    ids=str,
-)
-def test_frames_as_on_the_local_engine(frame: DataFrame, table: pa.Table, time: str, window: Any) -> None:
-    windows = window if isinstance(window, tuple) else (window,)
-    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "i": ff.Min("i")}
-    expected = ff.events(table, time=time, by=["k", "flag"]).window(*windows).aggregate(**outputs)
-    query = ff.events(frame, time=time, by=["k", "flag"]).window(*windows).options(accumulate="spark", combine="driver")
-    assert same(query.aggregate(**outputs), expected) == []
-
-
-@pytest.mark.parametrize("by", [["k", "flag"], ["z"], []], ids=str)
-def test_keys_that_are_slid_where_spark_has_added_them_up(frame: DataFrame, table: pa.Table, by: list[str]) -> None:
-    """In the order of the keys, however few of the rows there are at a time."""
-    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "i": ff.Min("i")}
-    expected = ff.events(table, time="t", by=by).window(WINDOW).aggregate(**outputs)
-    query = ff.events(frame, time="t", by=by).window(WINDOW).options(accumulate="spark", combine="executors")
-    frame.sparkSession.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
-    try:
-        assert same(query.aggregate(**outputs), expected) == []
-    finally:
-        frame.sparkSession.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-
-
-def test_times_without_a_zone_and_keys_of_floats(frame: DataFrame, table: pa.Table) -> None:
-    naive = table.set_column(0, "t", table["t"].cast(pa.timestamp("us")))
-    expected = ff.events(naive, time="t", by="z").window(WINDOW).aggregate(n=ff.Count(), x=ff.Average("x"))
-    local = frame.withColumn("t", f.expr("timestamp_ntz'1970-01-01' + (t - timestamp'1970-01-01 00:00:00Z')"))
-    query = ff.events(local, time="t", by="z").window(WINDOW).options(accumulate="spark", combine="driver")
-    assert same(query.aggregate(n=ff.Count(), x=ff.Average("x")), expected) == []
-    assert set(expected["z"].to_pylist()) >= {0.0, 1.5}
+def by_spark(data: Any, window: Any = WINDOW, by: Any = (), time: str = "t", **choices: Any) -> Any:
+    """A query whose events Spark is to accumulate."""
+    return ff.events(data, time=time, by=by).window(window).options(accumulate="spark", **choices)
 
 
 def exact_sum(values: list[float]) -> float:
@@ -215,8 +75,8 @@ def test_sums_of_awkward_floats_are_rounded_correctly(spark: SparkSession, odd: 
         values[~np.isfinite(values)] = 1.0
     slots = np.arange(900) % 450 if odd == "pairs that cancel" else np.arange(900) // 2
     table = pa.table({"t": slots, "x": values})
-    query = ff.events(spark.createDataFrame(table).repartition(2), time="t").window(ff.tumbling(1))
-    found = query.options(accumulate="spark", combine="driver").aggregate(x=ff.Sum("x"), m=ff.Average("x")).collect()
+    query = by_spark(spark.createDataFrame(table).repartition(2), ff.tumbling(1), combine="driver")
+    found = query.aggregate(x=ff.Sum("x"), m=ff.Average("x")).collect()
     groups: dict[int, list[float]] = defaultdict(list)
     for slot, value in zip(slots.tolist(), values.tolist(), strict=True):
         groups[slot].append(value)
@@ -239,20 +99,16 @@ def columns_of_values() -> dict[str, list[float]]:
     scale = 10.0 ** rng.integers(-12, 20, many)
     edges = [2.0**18, 2.0**-10, 2.0**46, 2.0**-38]
     kinds = {
-        "cents": rng.normal(50, 10, many).round(2),
-        "of both signs": rng.normal(0, 1e-3, many),
-        "far from 0": 1e9 + rng.normal(0, 1e-3, many),
-        "very far from 0": 2.0**17 + rng.normal(0, 1e-9, many),
+        "cents": rng.normal(50, 10, many).round(2), "of both signs": rng.normal(0, 1e-3, many),
+        "far from 0": 1e9 + rng.normal(0, 1e-3, many), "very far from 0": 2.0**17 + rng.normal(0, 1e-9, many),
         "of many sizes": rng.normal(0, 1, many) * scale,
         "at the edges of sizes": np.nextafter(rng.choice(edges, many), rng.choice([0, math.inf], many)),
-        "all equal": np.repeat(rng.normal(0, 1e3, many // 10), 10),
-        "huge": 1e300 * rng.normal(1, 1e-5, many),
+        "all equal": np.repeat(rng.normal(0, 1e3, many // 10), 10), "huge": 1e300 * rng.normal(1, 1e-5, many),
         "as huge as can be": rng.choice([1.7e308, -1.7e308, 1.79e308, 1e308], many),
-        "tiny": 1e-300 * rng.normal(1, 1e-5, many),
-        "denormal": rng.integers(-100, 100, many) * 5e-324,
+        "tiny": 1e-300 * rng.normal(1, 1e-5, many), "denormal": rng.integers(-100, 100, many) * 5e-324,
         "odd": rng.choice([value for value in ODD if math.isfinite(value)], many),
         "not finite": rng.choice([math.nan, math.inf, 1.0, 1e300], many, p=[0.05, 0.05, 0.8, 0.1]),
-    }
+    }  # fmt: skip
     return {kind: values.tolist() for kind, values in kinds.items()}
 
 
@@ -281,7 +137,7 @@ def test_variances_of_awkward_floats_are_rounded_correctly(spark: SparkSession, 
     for row in rows:
         groups[row["kind"], row["t"]] += [] if row["x"] is None else [row["x"]]
     df = spark.createDataFrame(pa.Table.from_pylist(rows)).repartition(2)
-    query = ff.events(df, time="t", by="kind").window(ff.tumbling(1)).options(accumulate="spark", combine=combine)
+    query = by_spark(df, ff.tumbling(1), "kind", combine=combine)
     found = query.aggregate(v=ff.Variance("x", ddof=ddof), s=ff.StdDev("x", ddof=ddof)).collect()
     assert len(found) == len(groups)
     for row in found:
@@ -299,8 +155,7 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     """Spark's own sum is not: the optimiser must not have taken out what is added and taken off again."""
     df = spark.range(0, 200_000, 1, 4).selectExpr("id", "round(rand(3) * 1000000, 2) * if(id % 2 = 0, 1, -1) as x")
     df = df.persist()
-    query = ff.events(df, time="id").window(ff.tumbling(1_000_000)).options(accumulate="spark")
-    found = query.aggregate(x=ff.Sum("x")).collect()[0]["x"]
+    found = by_spark(df, ff.tumbling(1_000_000), time="id").aggregate(x=ff.Sum("x")).collect()[0]["x"]
     values = df.select("x").toArrow()["x"].to_pylist()
     assert found == math.fsum(values)
     assert df.agg(f.sum("x")).collect()[0][0] != found
@@ -347,54 +202,30 @@ def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
     assert found == [math.ldexp(1.0, exponent) for exponent in range(-600, 601)]
 
 
-@pytest.mark.parametrize(("name", "type"), [("i", "bigint"), ("d", "decimal(12,3)")])
-def test_a_sum_that_does_not_fit_is_an_error(spark: SparkSession, name: str, type: str) -> None:
-    df = spark.range(3).selectExpr("id", f"cast(if('{type}' = 'bigint', {2**63 - 1}, 1) as {type}) as {name}")
-    query = ff.events(df, time="id").window(ff.tumbling(10)).options(accumulate="spark")
-    if type == "bigint":
-        with pytest.raises(ff.SumOverflowError, match="does not fit int64"):
-            query.aggregate(x=ff.Sum(name))
-    else:
-        assert query.aggregate(x=ff.Sum(name)).collect()[0]["x"] == 3
-
-
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_integers_at_the_ends_of_int64(spark: SparkSession, ansi: str) -> None:
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    try:
-        table = pa.table({"t": [0, 1, 2, 3], "i": [2**63 - 1, 2**63 - 1, -(2**63), -(2**63)]})
-        query = ff.events(spark.createDataFrame(table), time="t").window(ff.tumbling(4)).options(accumulate="spark")
-        assert query.aggregate(i=ff.Sum("i")).collect()[0]["i"] == -2
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before or "")
+    ends = pa.table({"t": [0, 1, 2, 3], "i": [2**63 - 1, 2**63 - 1, -(2**63), -(2**63)]})
+    with settings(spark, spark__sql__ansi__enabled=ansi):
+        assert by_spark(spark.createDataFrame(ends), ff.tumbling(4)).aggregate(i=ff.Sum("i")).collect()[0]["i"] == -2
+        with pytest.raises(ff.SumOverflowError, match="does not fit int64"):
+            by_spark(spark.createDataFrame(ends.slice(0, 2)), ff.tumbling(4)).aggregate(i=ff.Sum("i"))
 
 
 @pytest.mark.parametrize("tick", [2**63 - 5, -(2**63) + 5])
 def test_times_at_the_ends_of_int64_are_refused(spark: SparkSession, tick: int) -> None:
-    df = spark.createDataFrame(pa.table({"t": [0, tick]}))
-    query = ff.events(df, time="t").window(ff.sliding(60, every=10)).options(accumulate="spark")
     with pytest.raises(ff.ColumnError, match="beyond the range of int64"):
-        query.aggregate(n=ff.Count())
+        by_spark(spark.createDataFrame(pa.table({"t": [0, tick]})), ff.sliding(60, every=10)).aggregate(n=ff.Count())
 
 
 def test_events_without_a_time(spark: SparkSession) -> None:
     df = spark.range(100).selectExpr("if(id % 10 = 0, null, id) as t", "id % 3 as k")
-    windows = ff.events(df, time="t", by="k").window(ff.tumbling(1_000)).options(accumulate="spark")
-    for combine in ("driver", "auto"):
-        with pytest.raises(ff.NullTimeError, match="the time 't' is null in 10 of 100 events; expected"):
-            windows.options(combine=combine).aggregate(n=ff.Count())
-    lazy = windows.options(combine="executors").aggregate(n=ff.Count())
+    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 10 of 100 events; expected"):
+        by_spark(df, ff.tumbling(1_000), "k").aggregate(n=ff.Count())
+    lazy = by_spark(df, ff.tumbling(1_000), "k", combine="executors").aggregate(n=ff.Count())
     with pytest.raises(PythonException, match="NullTimeError: the time 't' is null in"):
         lazy.collect()
     dropping = ff.events(df, time="t", null_time="drop").window(ff.tumbling(1_000)).options(accumulate="spark")
     assert dropping.aggregate(n=ff.Count()).collect()[0]["n"] == 90
-
-
-def test_nothing_gives_nothing(frame: DataFrame) -> None:
-    for choices in ({"combine": "driver"}, {"combine": "executors"}, {}):
-        query = ff.events(frame.where("false"), time="t", by="k").window(WINDOW).options(accumulate="spark", **choices)
-        assert query.aggregate(x=ff.Sum("x"), n=ff.Count()).collect() == []
 
 
 class Product(ff.AggregateOperation):
@@ -420,12 +251,13 @@ class Changed(Product):
         return {"total": frames.count() * 0, "rows": frames.count()}
 
 
-def test_an_operation_of_the_users_says_how(frame: DataFrame, table: pa.Table) -> None:
-    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(p=Product("s", "n"), n=ff.Count())
-    query = ff.events(frame, time="t", by="k").window(WINDOW)
-    found = query.options(accumulate="spark", combine="driver").aggregate(p=Product("s", "n"), n=ff.Count())
-    assert same(found, expected) == []
-    assert "not by Spark itself: p=Changed('s', 'n') is not made of SQL" in str(query.explain(p=Changed("s", "n")))
+def test_an_operation_of_the_users_says_how(frame: DataFrame) -> None:
+    outputs = {"p": Product("small", "m"), "n": ff.Count()}
+    expected = ff.events(events(), time="t", by="k").window(WINDOW).aggregate(**outputs)
+    found = by_spark(frame, by="k", combine="driver").aggregate(**outputs)
+    assert found.toArrow().to_pylist() == expected.to_pylist()
+    why = str(ff.events(frame, time="t", by="k").window(WINDOW).explain(p=Changed("small", "m")))
+    assert "not by Spark itself: p=Changed('small', 'm') is not made of SQL" in why
 
 
 @pytest.mark.parametrize(
@@ -438,17 +270,17 @@ def test_an_operation_of_the_users_says_how(frame: DataFrame, table: pa.Table) -
 def test_a_wrong_sql_is_an_error(frame: DataFrame, sql: dict[str, str], message: str) -> None:
     wrong = type("Wrong", (Product,), {"sql": sql, "accumulate": Product.accumulate})
     with pytest.raises(ff.OperationError, match=message):
-        ff.events(frame, time="t").window(WINDOW).aggregate(p=wrong("s", "n"))
+        ff.events(frame, time="t").window(WINDOW).aggregate(p=wrong("small", "m"))
 
 
 @pytest.mark.parametrize(
     ("window", "output", "why"),
     [
-        (WINDOW, ff.Median("x"), r"y=Median\('x'\) is not made of SQL aggregates"),
+        (WINDOW, ff.Median("z"), r"y=Median\('z'\) is not made of SQL aggregates"),
         (WINDOW, ff.Max("k"), r"y=Max\('k'\) is not made of SQL aggregates"),
-        (WINDOW, ff.First("x"), r"y=First\('x'\) is not made of SQL aggregates|the order of events matters"),
-        (ff.sliding("1 month", every="1 month"), ff.Sum("x"), "SQL has no simple number for the frames of"),
-        (ff.last_rows(3), ff.Sum("x"), "the windows are counted in rows"),
+        (WINDOW, ff.First("z"), r"y=First\('z'\) is not made of SQL aggregates|the order of events matters"),
+        (ff.sliding("1 month", every="1 month"), ff.Sum("z"), "SQL has no simple number for the frames of"),
+        (ff.last_rows(3), ff.Sum("z"), "the windows are counted in rows"),
     ],
     ids=str,
 )
@@ -461,11 +293,8 @@ def test_what_spark_cannot_build_is_left_to_tasks(frame: DataFrame, window: Any,
 
 def test_explain_says_who_accumulates(frame: DataFrame) -> None:
     query = ff.events(frame, time="t", by="k").window(WINDOW)
-    assert "else by Spark itself, grouped by key and frame; only partials" in str(query.explain(x=ff.Sum("x")))
-    insisted = str(query.options(accumulate="spark").explain(x=ff.Sum("x")))
-    assert "accumulate            by Spark itself, grouped by key and frame; only partials" in insisted
-    tasks = str(query.options(accumulate="python").explain(x=ff.Sum("x")))
-    assert "in mapInArrow" in tasks
+    assert "else by Spark itself, grouped by key and frame; only partials" in str(query.explain(z=ff.Sum("z")))
+    tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
     assert "not by Spark itself: accumulate='python'" in tasks
 
 
@@ -480,21 +309,21 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
         return plan
 
     monkeypatch.setattr(*place_of("groups of SQL"), noted)
-    ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("x"), n=ff.Count())
+    ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("z"), n=ff.Count())
     assert len(plans) == 1
     assert "HashAggregate" in plans[0]
     assert "MapInArrow" not in plans[0]
 
 
 def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, limit: Callable[..., None]) -> None:
-    query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
-    outputs = {"x": ff.Sum("x"), "v": ff.Variance("x")}
+    query = by_spark(frame, ff.tumbling("1 day"))
+    outputs = {"x": ff.Sum("z"), "v": ff.Variance("z")}
     expected = query.aggregate(**outputs).collect()
     limit(few_sql_rows=10)
     assert query.aggregate(**outputs).collect() == expected  # with more parts
     limit(sql_rows=10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
-        query.aggregate(x=ff.Sum("x"))
+        query.aggregate(x=ff.Sum("z"))
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
@@ -506,12 +335,8 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
     monkeypatch.setattr(*place_of("bits of integers in SQL"), lambda rows: 60 if rows == SMALL_ROW_LIMIT else 33)
     limit(few_sql_rows=10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    try:
-        query = ff.events(df, time="id").window(ff.tumbling(200_000)).options(accumulate="spark")
+    with settings(spark, spark__sql__ansi__enabled=ansi):
         for combine in ("auto", "driver"):
-            found = query.options(combine=combine).aggregate(x=ff.Sum("x")).collect()
+            query = by_spark(df, ff.tumbling(200_000), time="id", combine=combine)
+            found = query.aggregate(x=ff.Sum("x")).collect()
             assert [row["x"] for row in found] == [200_000 * 200_000 + 199_999 * 100_000]
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before or "")

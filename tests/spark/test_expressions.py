@@ -29,32 +29,26 @@ def events(spark: SparkSession) -> DataFrame:
     )
 
 
-OUTPUTS: dict[str, Any] = {
-    "product": lambda: ff.Sum(f.col("a") * f.col("b")),
-    "ratio": lambda: ff.Sum(f.col("a") * 2) / ff.Count(),
-    "some": lambda: ff.Filtered(ff.Count(), f.col("b") > 4),
-    "upper": lambda: ff.Max(f.upper("`na.me`")),
-    "own": lambda: ff.Mapped(ff.Max("made"), lambda x: x * 2, f.col("b") + 1),
+PAIRS: dict[str, Any] = {
+    "product": lambda: (ff.Sum(f.col("a") * f.col("b")), f.sum(f.col("a") * f.col("b"))),
+    "ratio": lambda: (ff.Sum(f.col("a") * 2) / ff.Count(), f.sum(f.col("a") * 2) / f.count("*")),
+    "some": lambda: (ff.Filtered(ff.Count(), f.col("b") > 4), f.count_if(f.col("b") > 4)),
+    "upper": lambda: (ff.Max(f.upper("`na.me`")), f.max(f.upper("`na.me`"))),
+    "own": lambda: (ff.Mapped(ff.Max("made"), lambda x: x * 2, f.col("b") + 1), f.max((f.col("b") + 1) * 2)),
 }
-SPARKS: dict[str, Any] = {
-    "product": lambda: f.sum(f.col("a") * f.col("b")),
-    "ratio": lambda: f.sum(f.col("a") * 2) / f.count("*"),
-    "some": lambda: f.count_if(f.col("b") > 4),
-    "upper": lambda: f.max(f.upper("`na.me`")),
-    "own": lambda: f.max((f.col("b") + 1) * 2),
-}
+"""Outputs, and Spark's own."""
 
 
-@pytest.mark.parametrize("names", [list(OUTPUTS), ["product"]], ids=["data frame", "files"])
+@pytest.mark.parametrize("names", [list(PAIRS), ["product"]], ids=["data frame", "files"])
 def test_against_spark(names: list[str], events: DataFrame, tmp_path: Path) -> None:
     data: Any = events
     if len(names) == 1:
         events.write.parquet(str(tmp_path / "events"))
         data = ff.parquet(tmp_path / "events", spark=events.sparkSession)
     query = ff.events(data, time="ts", by="k").window(ff.sliding("1 hour", every="20 minutes"))
-    found = query.aggregate(**{name: OUTPUTS[name]() for name in names})
+    found = query.aggregate(**{name: PAIRS[name]()[0] for name in names})
     theirs = events.groupBy("k", f.window("ts", "1 hour", "20 minutes"))
-    expected = theirs.agg(*(SPARKS[name]().alias(name) for name in names)).orderBy("k", "window")
+    expected = theirs.agg(*(PAIRS[name]()[1].alias(name) for name in names)).orderBy("k", "window")
     assert [tuple(row) for row in found.collect()] == [tuple(row) for row in expected.collect()]
 
 

@@ -193,17 +193,6 @@ def test_users_functions_run_in_tasks(spark: SparkSession, path: str, collected:
     assert not collected
 
 
-def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -> None:
-    times = pa.array([1, None, 3], pa.timestamp("us", tz="UTC"))
-    pq.write_table(pa.table({"t": times, "k": ["a", "a", "b"]}), tmp_path / "nulls.parquet")
-    df = spark.read.parquet(str(tmp_path / "nulls.parquet"))
-    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 1 of 3 events"):
-        query(df).aggregate(n=ff.Count()).collect()
-    kept = ff.events(df, time="t", by="k", null_time="drop").window(ff.tumbling("1 hour")).options(read="spark")
-    assert [row["n"] for row in kept.aggregate(n=ff.Count()).collect()] == [1, 1]
-    assert collected == [3]
-
-
 def test_footers_and_plans(spark: SparkSession, path: str, limit: Callable[..., None]) -> None:
     df = spark.read.parquet(path)
     footers = footers_of(df.where("x > 0"))
@@ -261,16 +250,3 @@ def test_many_events_of_each_group_are_grouped_by_spark(
         expected = Counter((key, t // size * size) for key, t in zip(table[by].to_pylist(), range(6_000), strict=True))
         assert {(row[by], row["window"]["start"]): row["n"] for row in found} == expected
         assert all(row["total"] == math.fsum([0.1] * row["n"]) for row in found)
-
-
-def test_files_that_spark_reads_are_few_events_too(spark: SparkSession, path: str) -> None:
-    files = ff.events(ff.parquet(path, spark=spark), time="t", by="k")
-    for of in (files.window(ff.last_rows(3)), files.options(read="spark").window(ff.tumbling("1 minute"))):
-        assert "on the driver, which gets the events as they are" in str(of.explain(n=ff.Count()))
-    assert "which gets the events" not in str(files.window(ff.tumbling("1 minute")).explain(n=ff.Count()))
-
-
-def test_explain_says_so(spark: SparkSession, path: str) -> None:
-    text = str(query(spark.read.parquet(path)).explain(n=ff.Count()))
-    assert "on the driver, which gets the events as they are if those are at most 2,097,152" in text
-    assert "else by Spark itself" in text

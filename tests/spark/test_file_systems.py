@@ -11,10 +11,13 @@ import pytest
 pytest.importorskip("pyspark")
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem
 
 import framefold as ff
+
+from ..support.spark_results import conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,28 +37,21 @@ def mounted(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
         pytest.skip("pyarrow finds Hadoop's libhdfs here, and opens the address by itself")
     pq.write_table(EVENTS.slice(0, 15), tmp_path / "a.parquet")
     pq.write_table(EVENTS.slice(15), tmp_path / "b.parquet")
-    link = "fs.viewfs.mounttable.table.link./events"
-    spark.conf.set(link, tmp_path.as_uri())
-    yield "viewfs://table/events"
-    spark.conf.unset(link)
+    with conf(spark, {"fs.viewfs.mounttable.table.link./events": tmp_path.as_uri()}):
+        yield "viewfs://table/events"
 
 
 @pytest.mark.slow
 def test_spark_reads_what_pyarrow_cannot_open(spark: SparkSession, mounted: str) -> None:
-    windowed = ff.events(ff.parquet(mounted, spark=spark), time="t").window(WINDOWS)
+    files = ff.events(ff.parquet(mounted, spark=spark), time="t")
+    windowed = files.window(WINDOWS)
     outputs = {"total": ff.Sum("x"), "middle": ff.Median("x")}
     here = ff.events(EVENTS, time="t").window(WINDOWS).aggregate(**outputs)
     assert windowed.aggregate(**outputs).toArrow().to_pylist() == here.to_pylist()
     said = dict(windowed.explain(**outputs).rows)["read"]
     assert said == "by spark.read.parquet as a DataFrame: pyarrow cannot open their file system here"
-
-
-def test_a_condition_holds_there_too(spark: SparkSession, mounted: str) -> None:
-    import pyarrow.compute as pc
-
-    some = ff.events(ff.parquet(mounted, spark=spark), time="t").where(pc.field("x") >= 100)
-    result = some.window(ff.tumbling(40)).aggregate(n=ff.Count())
-    assert [row["n"] for row in result.collect()] == [30]
+    some = files.where(pc.field("x") >= 100).window(ff.tumbling(40)).aggregate(n=ff.Count())
+    assert [row["n"] for row in some.collect()] == [30]
 
 
 def test_neither_of_them(spark: SparkSession, mounted: str) -> None:
@@ -68,12 +64,9 @@ def test_neither_of_them(spark: SparkSession, mounted: str) -> None:
 
 def test_no_one_is_there(spark: SparkSession) -> None:
     """Both would have asked the NameNode."""
-    spark.conf.set("ipc.client.connect.max.retries", "0")
-    try:
-        with pytest.raises(ff.QueryError, match=r"Spark cannot read it either: .*Connection refused"):
-            ff.events(ff.parquet("hdfs://127.0.0.1:1/events", spark=spark), time="t")
-    finally:
-        spark.conf.unset("ipc.client.connect.max.retries")
+    sentence = r"Spark cannot read it either: .*Connection refused"
+    with conf(spark, {"ipc.client.connect.max.retries": "0"}), pytest.raises(ff.QueryError, match=sentence):
+        ff.events(ff.parquet("hdfs://127.0.0.1:1/events", spark=spark), time="t")
 
 
 @pytest.mark.parametrize("format", ["csv", "arrow"])

@@ -12,6 +12,8 @@ pytest.importorskip("pyspark")
 
 import framefold as ff
 
+from ..support.spark_results import listed
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -30,24 +32,6 @@ def events(rows: int = 60) -> pa.Table:
     return pa.table({"t": times, "k": rng.choice(["a", "b"], rows), "x": x})
 
 
-def rows_of(result: Any) -> list[str]:
-    table = result if isinstance(result, pa.Table) else result.toArrow()
-    return sorted(map(repr, table.to_pylist()))
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_min_samples(spark: SparkSession, choice: str) -> None:
-    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "big": ff.Filtered(ff.Sum("x"), lambda x: x > 50)}
-    if choice != "tasks":
-        outputs.pop("big")
-    windows = ff.sliding("20 minutes", every="10 minutes", min_samples=4)
-    local = ff.events(events(), time="t", by="k").window(windows).aggregate(**outputs)
-    query = ff.events(spark.createDataFrame(events()), time="t", by="k").window(windows).options(**CHOICES[choice])
-    assert ("all outputs are SQL aggregates" in str(query.explain(**outputs))) == (choice != "tasks")
-    assert rows_of(query.aggregate(**outputs)) == rows_of(local)
-    assert local["x"].null_count > local["n"].null_count > 0
-
-
 def time(minute: int) -> Any:
     return pa.scalar(minute * MINUTE, pa.timestamp("us", tz="UTC")).as_py()
 
@@ -62,7 +46,7 @@ def test_windows_are_filled(spark: SparkSession, choice: str) -> None:
         own, given = (ff.sliding("20 minutes", "10 minutes", **choices, fill_keys=each) for each in (mine, theirs))
         local = ff.events(events(), time="t", by="k").window(own).aggregate(**outputs)
         query = ff.events(df, time="t", by="k").window(given).options(**CHOICES[choice])
-        assert rows_of(query.aggregate(**outputs)) == rows_of(local)
+        assert sorted(listed(query.aggregate(**outputs))) == sorted(listed(local))
         assert len(local) == 30 * (2 if mine is None else 3)
     nothing = ff.events(df.where("false"), time="t").window(ff.tumbling("1 hour", **choices)).options(**CHOICES[choice])
     assert [row.n for row in nothing.aggregate(n=ff.Count()).collect()] == [0] * 6

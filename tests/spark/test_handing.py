@@ -13,13 +13,10 @@ from pyspark.sql import types as t
 from pyspark.sql.classic.dataframe import DataFrame
 
 import framefold as ff
-from framefold.spark.session.conf_overrides import (
-    BATCH_ROWS,
-    FASTER_GROUPING,
-    conf_overrides,
-)
+from framefold.spark.session.conf_overrides import BATCH_ROWS, FASTER_GROUPING, conf_overrides
 
 from ..support.spark_parts import THRESHOLD, to_dataframe
+from ..support.spark_results import conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,73 +37,40 @@ def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSes
 
 
 def test_what_a_user_has_set_stays(spark: SparkSession) -> None:
-    spark.conf.set(NAME, "true")
-    try:
+    with conf(spark, {NAME: "true"}):
         with conf_overrides(spark, FASTER_GROUPING):
             assert spark.conf.get(NAME) == "true"
         assert spark.conf.get(NAME) == "true"
-    finally:
-        spark.conf.unset(NAME)
 
 
 def test_a_query_leaves_no_setting_behind(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str | None] = []
+    """With Spark's default of 200 tasks each of them would open a file: a query has fewer, or what a user has set."""
+    seen: list[tuple[str | None, ...]] = []
     real = DataFrame.toArrow
 
     def noted(self: DataFrame) -> object:
-        seen.append(spark.conf.get(NAME, None))
+        seen.append((spark.conf.get(NAME, None), spark.conf.get(TASKS)))
         return real(self)
 
     monkeypatch.setattr(DataFrame, "toArrow", noted)
-    ff.events(spark.range(9), time="id").window(ff.tumbling(3)).aggregate(n=ff.Count())
-    assert seen == [FASTER_GROUPING[NAME]]
-    assert spark.conf.get(NAME, None) is None
-
-
-def test_tasks_do_not_open_a_file_for_each_of_spark_s_200_tasks(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str | None] = []
-    real = DataFrame.toArrow
-
-    def noted(self: DataFrame) -> object:
-        seen.append(spark.conf.get(TASKS))
-        return real(self)
-
-    monkeypatch.setattr(DataFrame, "toArrow", noted)
-    before = spark.conf.get(TASKS)
-    assert before is not None
     query = ff.events(spark.range(9), time="id").window(ff.tumbling(3))
+    before = spark.conf.get(TASKS)
     assert query.aggregate(n=ff.Count()).count() == 3
-    spark.conf.unset(TASKS)
-    try:
+    with conf(spark, {TASKS: "1"}):
+        spark.conf.unset(TASKS)
         assert query.aggregate(n=ff.Count()).count() == 3
         assert spark.conf.get(TASKS, None) is None
-    finally:
-        spark.conf.set(TASKS, before)
-    assert seen == [before, FASTER_GROUPING[TASKS]]
-
-
-def test_what_is_more_than_a_few_rows_is_not_made_of_java_objects(spark: SparkSession) -> None:
-    rows = pa.table({"n": pa.array(range(20_000))})
-    schema = t.StructType([t.StructField("n", t.LongType())])
-    found = to_dataframe(spark, rows, schema)
-    assert found.rdd.getNumPartitions() == 1
-    assert found.toArrow().equals(rows)
-    few = to_dataframe(spark, rows.slice(0, 100), schema)
-    assert few.toArrow().equals(rows.slice(0, 100))
+    assert spark.conf.get(NAME, None) is None
+    assert seen == [(FASTER_GROUPING[NAME], before), (FASTER_GROUPING[NAME], FASTER_GROUPING[TASKS])]
 
 
 def test_no_default_comes_back_as_a_setting(spark: SparkSession) -> None:
     names = (THRESHOLD, BATCH_ROWS)
-    before = {name: spark.conf.get(name, None) for name in names}
-    schema = t.StructType([t.StructField("n", t.LongType())])
-    try:
+    with conf(spark, {name: spark.conf.get(name) or "" for name in names}):
         for name in names:
             spark.conf.unset(name)
-        to_dataframe(spark, pa.table({"n": pa.array(range(20_000))}), schema)
+        rows = pa.table({"n": pa.array(range(20_000))})
+        found = to_dataframe(spark, rows, t.StructType([t.StructField("n", t.LongType())]))
         assert [spark.conf.get(name, None) for name in names] == [None, None]
-    finally:
-        for name, value in before.items():
-            if value is not None:
-                spark.conf.set(name, value)
+    assert found.rdd.getNumPartitions() == 1  # more than a few rows are not made of Java objects
+    assert found.toArrow().equals(rows)

@@ -48,56 +48,46 @@ def message() -> str:
     return said
 
 
-@pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.8", "25", "26-ea", "17.0.9+9-LTS"])
+@pytest.mark.parametrize("version", ["17", "17.0.15", "25", "26-ea", "17.0.9+9-LTS", "and other lines"])
 def test_java_home_is_taken(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = of_version(tmp_path / "jdk", version)
-    monkeypatch.setenv("JAVA_HOME", str(home))
+    script = """echo 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g'; echo 'java version "17.0.1" 2021-10-19 LTS'"""
+    home = tmp_path / "jdk"
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(home, script) if " " in version else of_version(home, version)))
     java.ensure_java()
     assert os.environ["JAVA_HOME"] == str(home)
 
 
-def test_other_lines_before_the_version_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = """echo 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g'; echo 'java version "17.0.1" 2021-10-19 LTS'"""
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", script)))
-    java.ensure_java()
-
-
-def test_java_on_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("home", [None, "nowhere", "old"])
+def test_java_on_the_path_is_taken(home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad JAVA_HOME, which Spark would prefer, does not hide a good path."""
+    of_version(tmp_path / "old", "11.0.2")
+    if home:
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))
     monkeypatch.setenv("PATH", str(of_version(tmp_path / "jdk", "21.0.1") / "bin"))
     java.ensure_java()
     assert "JAVA_HOME" not in os.environ
 
 
-@pytest.mark.parametrize("home", ["nowhere", "old"])
-def test_a_bad_java_home_does_not_hide_a_good_path(home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_version(tmp_path / "old", "11.0.2")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))
-    monkeypatch.setenv("PATH", str(of_version(tmp_path / "jdk", "21.0.1") / "bin"))
-    java.ensure_java()
-    assert "JAVA_HOME" not in os.environ  # Spark would prefer it
-
-
-def test_no_java() -> None:
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "none was found (JAVA_HOME is not set and there is no java on PATH)" in message()
-
-
-def test_no_path_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PATH")
-    # What Python falls back to, where a machine may well have a java.
-    monkeypatch.setattr(os, "confstr", lambda name: "")
-    assert "there is no java on PATH" in message()
-
-
-def test_java_home_without_a_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.delenv("PATH")
+        # What Python falls back to, where a machine may well have a java.
+        without.setattr(os, "confstr", lambda name: "")
+        assert "there is no java on PATH" in message()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
     assert f"(JAVA_HOME: there is no {tmp_path / 'gone' / 'bin' / 'java'})" in message()
 
 
 @pytest.mark.parametrize(("version", "major"), [("1.8.0_392", 8), ("9-internal", 9), ("11.0.22", 11), ("16-ea", 16)])
 def test_too_old(version: str, major: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both places are told."""
     program = of_version(tmp_path / "jdk", version) / "bin" / "java"
     monkeypatch.setenv("PATH", str(program.parent))
-    assert f"(PATH: {program} is Java {major}, version {version})" in message()
+    monkeypatch.setenv("JAVA_HOME", str(of_version(tmp_path / "a", "11.0.1")))
+    said = message()
+    assert "Java 11, version 11.0.1" in said
+    assert f"PATH: {program} is Java {major}, version {version})" in said
 
 
 @pytest.mark.parametrize(
@@ -107,33 +97,20 @@ def test_too_old(version: str, major: int, tmp_path: Path, monkeypatch: pytest.M
         ("exit 3", "it said: nothing, and exited with status 3"),
         ("echo hello", "does not work, it said: hello"),
         ("""echo 'openjdk version "21.0.1"'; exit 1""", 'it said: openjdk version "21.0.1"'),
+        # The script's child inherits its output and lives on: neither it nor the script may hold us up.
+        ("/bin/sleep 60", "gave no answer within 0.2 seconds"),
+        ("not executable", "cannot be run: Permission denied"),
     ],
 )
-def test_broken(script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", script)))
-    assert said in message()
-
-
-def test_not_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = of_version(tmp_path / "jdk", "21")
-    (home / "bin" / "java").chmod(0o644)
+def test_broken(
+    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
+    limit(java_patience=0.2 if "sleep" in script else 30)
+    home = fake_java(tmp_path / "jdk", script)
+    if script == "not executable":
+        (home / "bin" / "java").chmod(0o644)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    assert "cannot be run: Permission denied" in message()
-
-
-def test_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
-    # The script's child inherits its output and lives on: neither it nor the script may hold us up.
-    limit(java_patience=0.2)
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "/bin/sleep 60")))
-    assert "gave no answer within 0.2 seconds" in message()
-
-
-def test_both_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(of_version(tmp_path / "a", "11.0.1")))
-    monkeypatch.setenv("PATH", str(of_version(tmp_path / "b", "1.8.0_1") / "bin"))
-    said = message()
-    assert "Java 11" in said
-    assert "Java 8" in said
+    assert said in message()
 
 
 class TestPackagedJava:

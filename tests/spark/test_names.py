@@ -16,6 +16,8 @@ import pyarrow.parquet as parquet
 
 import framefold as ff
 
+from ..support.spark_results import conf
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -23,47 +25,16 @@ TABLE = pa.table({"t": [1, 2, 12], "origin": ["a", "b", "a"], "x": [2.0, 3.0, 4.
 BOTH = pa.table({"t": [1], "x": [2.0], "X": [5.0]})
 SENSITIVE = "spark.sql.caseSensitive"
 
-REFUSED: dict[str, tuple[str, list[str], dict[str, Any], Any, str]] = {
-    "a key and an output": (
-        "",
-        ["origin"],
-        {"Origin": ff.Count()},
-        ff.tumbling(10),
-        "the key 'origin' and the output 'Origin'",
-    ),
-    "two outputs": ("", [], {"n": ff.Count(), "N": ff.Sum("x")}, ff.tumbling(10), "the output 'n' and the output 'N'"),
-    "two keys": (
-        "",
-        ["origin", "Origin"],
-        {"n": ff.Count()},
-        ff.tumbling(10),
-        "the key 'origin' and the key 'Origin'",
-    ),
-    "window and an output": (
-        "",
-        [],
-        {"Window": ff.Count()},
-        ff.tumbling(10),
-        "the column 'window' and the output 'Window'",
-    ),
-    "at and an output": ("", [], {"AT": ff.Last("x")}, ff.landmark(), "the column 'at' and the output 'AT'"),
-    "a key and window": (
-        "Window",
-        ["Window"],
-        {"n": ff.Count()},
-        ff.tumbling(10),
-        "the key 'Window' and the column 'window'",
-    ),
-    "a key and at": ("At", ["At"], {"n": ff.Count()}, ff.last_rows(2), "the key 'At' and the column 'at'"),
+TENS = ff.tumbling(10)
+REFUSED: dict[str, tuple[str, list[str], str, Any]] = {
+    "the key 'origin' and the output 'Origin'": ("", ["origin"], "Origin", TENS),
+    "the output 'n' and the output 'N'": ("", [], "N", TENS),
+    "the key 'origin' and the key 'Origin'": ("", ["origin", "Origin"], "m", TENS),
+    "the column 'window' and the output 'Window'": ("", [], "Window", TENS),
+    "the column 'at' and the output 'AT'": ("", [], "AT", ff.landmark()),
+    "the key 'Window' and the column 'window'": ("Window", ["Window"], "m", TENS),
+    "the key 'At' and the column 'at'": ("At", ["At"], "m", ff.last_rows(2)),
 }
-
-
-@pytest.fixture
-def sensitive(spark: SparkSession) -> Iterator[None]:
-    """A session that tells names apart by case."""
-    spark.conf.set(SENSITIVE, "true")
-    yield
-    spark.conf.unset(SENSITIVE)
 
 
 def said(start: str) -> str:
@@ -76,18 +47,24 @@ def of(data: Any, windows: Any, by: list[str], **options: str) -> Any:
 
 @pytest.mark.parametrize("case", list(REFUSED))
 def test_a_result_with_one_name_twice_is_refused_before_a_job(spark: SparkSession, tmp_path: Path, case: str) -> None:
-    column, by, outputs, windows, start = REFUSED[case]
+    column, by, output, windows = REFUSED[case]
+    outputs = {"n": ff.Last("x"), output: ff.Count()}
     table = TABLE.rename_columns(["t", column or "origin", "x"])
     parquet.write_table(table, tmp_path / "t.parquet")
     fails = spark.createDataFrame(table).selectExpr("t", column or "origin", "raise_error('it ran') :: double as x")
     for data in (fails, ff.parquet(tmp_path / "t.parquet", spark=spark)):
-        for combine in ("auto", "driver", "executors"):
+        queries = [of(data, windows, by, combine=combine) for combine in ("auto", "driver", "executors")]
+        for ask in (*(query.aggregate for query in queries), queries[0].explain):
             with pytest.raises(ff.QueryError) as error:
-                of(data, windows, by, combine=combine).aggregate(**outputs)
-            assert str(error.value) == said(start)
-        with pytest.raises(ff.QueryError) as error:
-            of(data, windows, by).explain(**outputs)
-        assert str(error.value) == said(start)
+                ask(**outputs)
+            assert str(error.value) == said(case)
+
+
+@pytest.fixture
+def sensitive(spark: SparkSession) -> Iterator[None]:
+    """A session that tells names apart by case."""
+    with conf(spark, {SENSITIVE: "true"}):
+        yield
 
 
 @pytest.mark.usefixtures("sensitive")
@@ -136,9 +113,8 @@ def test_columns_may_be_spelt_otherwise(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_a_column_that_is_there_twice_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    spark.conf.set(SENSITIVE, "true")
-    df = spark.createDataFrame(BOTH)
-    spark.conf.unset(SENSITIVE)
+    with conf(spark, {SENSITIVE: "true"}):
+        df = spark.createDataFrame(BOTH)
     asked = of(df, ff.tumbling(10), [])
     for ask in (asked.aggregate, asked.explain, asked.options(accumulate="python").aggregate):
         with pytest.raises(ff.ColumnError) as error:

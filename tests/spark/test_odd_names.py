@@ -17,6 +17,8 @@ from pyarrow import orc
 
 import framefold as ff
 
+from ..support.spark_results import conf, rows
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -35,43 +37,32 @@ ROWS = [
     (at, "ab"[at % 2], float(at % 7), 10.0 ** (at % 3), f"{at * 7 % 11:02}") for at in range(0, 60, 2)
 ]  # times without ties
 WINDOWS: dict[str, Any] = {
-    "tumbling": ff.tumbling(10),
-    "sliding": ff.sliding(12, every=5),
-    "with samples": ff.sliding(12, every=5, min_samples=2),
-    "cumulating": ff.cumulating(30, every=10),
-    "sessions": ff.session(3),
-    "landmark": ff.landmark(every=10),
-    "last rows": ff.last_rows(3),
-    "around rows": ff.around(rows=(-1, 1)),
-    "around time": ff.around(time=(-4, 0)),
-    "filled": ff.tumbling(10, empty="emit", fill_from=-20, fill_to=60),
-    "several": (ff.tumbling(10), ff.session(3)),
-}
-
-
-def outputs(x: str, y: str, s: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """Operations that Spark SQL accumulates, and others, under names of their own."""
-    made = [
-        ff.Sum(x),
-        ff.WeightedAverage(x, y),
-        ff.Filtered(ff.Sum(x), lambda column: column > 2),
-        ff.ArgMax(s, x),
-        ff.AllOf(first=ff.Min(s), n=ff.Count()),
-    ]
-    return dict(zip(names, made, strict=False))
+    "tumbling": ff.tumbling(10), "sliding": ff.sliding(12, every=5),
+    "with samples": ff.sliding(12, every=5, min_samples=2), "cumulating": ff.cumulating(30, every=10),
+    "sessions": ff.session(3), "landmark": ff.landmark(every=10), "last rows": ff.last_rows(3),
+    "around rows": ff.around(rows=(-1, 1)), "around time": ff.around(time=(-4, 0)),
+    "filled": ff.tumbling(10, empty="emit", fill_from=-20, fill_to=60), "several": (ff.tumbling(10), ff.session(3)),
+}  # fmt: skip
 
 
 def asked(data: Any, names: tuple[str, ...], windows: Any, many: bool, **options: str) -> Any:
+    """Operations that Spark SQL accumulates, and many others, under names of their own."""
     time, key, x, y, s = names
-    wanted = outputs(x, y, s, (f"#samples of {x}", "#rank", f"{x}.", "#first", f"#{s}"))
-    if not many:  # all by Spark SQL
-        wanted = {name: each for at, (name, each) in enumerate(wanted.items()) if at < 2}
+    outputs: dict[str, Any] = {f"#samples of {x}": ff.Sum(x), "#rank": ff.WeightedAverage(x, y)}
+    if many:
+        outputs[f"{x}."] = ff.Filtered(ff.Sum(x), lambda column: column > 2)
+        outputs |= {"#first": ff.ArgMax(s, x), f"#{s}": ff.AllOf(first=ff.Min(s), n=ff.Count())}
     several = windows if isinstance(windows, tuple) else (windows,)
-    return ff.events(data, time=time, by=key).window(*several).options(**options).aggregate(**wanted)
+    return ff.events(data, time=time, by=key).window(*several).options(**options).aggregate(**outputs)
 
 
-def values(result: pa.Table) -> list[Any]:
-    return [tuple(row) for row in zip(*(column.to_pylist() for column in result.columns), strict=True)]
+def named(names: tuple[str, ...]) -> pa.Table:
+    """The rows in columns of these names."""
+    return pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
+
+
+def values(result: Any) -> list[Any]:
+    return [tuple(row.values()) for row in rows(result)]
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +76,7 @@ def variables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("chosen", ["variables", "SQL", "ours"])
 def test_a_sum_is_of_the_column_that_is_named(spark: SparkSession, chosen: str, tmp_path: Path) -> None:
     names = SETS[chosen]
-    table = pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
+    table = named(names)
     expected: dict[tuple[str, int], float] = {}
     for at, key, x, _, _ in ROWS:
         expected[key, at // 10 * 10] = expected.get((key, at // 10 * 10), 0.0) + x
@@ -97,9 +88,8 @@ def test_a_sum_is_of_the_column_that_is_named(spark: SparkSession, chosen: str, 
     for data in (table, df, ff.parquet(tmp_path / "events.parquet", spark=spark)):
         for how in ("auto", "python"):
             query = ff.events(data, time=names[0], by=names[1]).window(ff.tumbling(10)).options(accumulate=how)
-            result = query.aggregate(**{names[2]: ff.Sum(names[2])})
-            rows = (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()
-            assert {(row[names[1]], row["window"]["start"]): row[names[2]] for row in rows} == expected
+            found = rows(query.aggregate(**{names[2]: ff.Sum(names[2])}))
+            assert {(row[names[1]], row["window"]["start"]): row[names[2]] for row in found} == expected
             if data is table:
                 break
 
@@ -107,25 +97,23 @@ def test_a_sum_is_of_the_column_that_is_named(spark: SparkSession, chosen: str, 
 @pytest.mark.parametrize("kind", list(WINDOWS))
 def test_odd_names_change_nothing(spark: SparkSession, kind: str) -> None:
     windows = WINDOWS[kind]
-    given = list(map(list, zip(*ROWS, strict=True)))
-    plain = pa.table(dict(zip(PLAIN, given, strict=True)))
     sets = list(SETS.values())
     for many in (True, False):
-        right = values(asked(plain, PLAIN, windows, many))
+        right = values(asked(named(PLAIN), PLAIN, windows, many))
         for names in sets:
-            assert values(asked(pa.table(dict(zip(names, given, strict=True))), names, windows, many)) == right
+            assert values(asked(named(names), names, windows, many)) == right
         names = sets[(list(WINDOWS).index(kind) + many) % len(sets)]
-        df = spark.createDataFrame(pa.table(dict(zip(names, given, strict=True))))
-        assert values(asked(df, names, windows, many).toArrow()) == right
+        df = spark.createDataFrame(named(names))
+        assert values(asked(df, names, windows, many)) == right
         if many and kind in ("sliding", "last rows"):
-            assert values(asked(df, names, windows, many, combine="executors").toArrow()) == right
+            assert values(asked(df, names, windows, many, combine="executors")) == right
 
 
 @pytest.mark.parametrize("format", ["parquet", "orc"])
 def test_files_that_spark_would_read(spark: SparkSession, tmp_path: Path, format: str) -> None:
     """Its readers take a name for another, and so tasks read for it; where they cannot it is refused."""
     names = SETS["variables"]
-    table = pa.table({**dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)), "x": [-1.0] * len(ROWS)})
+    table = named(names).append_column("x", pa.array([-1.0] * len(ROWS)))
     path = tmp_path / f"events.{format}"
     parquet.write_table(table, path) if format == "parquet" else orc.write_table(table, str(path))
     files = ff.files(path, format=format, spark=spark)
@@ -136,32 +124,28 @@ def test_files_that_spark_would_read(spark: SparkSession, tmp_path: Path, format
     ]
     for windows, options in ways:
         right = values(asked(table, names, windows, many=False))
-        assert values(asked(files, names, windows, many=False, **options).toArrow()) == right, (windows, options)
+        assert values(asked(files, names, windows, many=False, **options)) == right, (windows, options)
         if format == "parquet" and "read" not in options:
             df = spark.read.parquet(str(path))
-            assert values(asked(df, names, windows, many=False, **options).toArrow()) == right, (windows, options)
+            assert values(asked(df, names, windows, many=False, **options)) == right, (windows, options)
     if format == "parquet":
         setting = "spark.sql.parquet.binaryAsString"
-        spark.conf.set(setting, "true")
-        try:
-            with pytest.raises(ff.QueryError, match=r"only Spark can read the files \(the session has .*\$\{spark.fra"):
-                asked(ff.files(path, format=format, spark=spark), names, ff.tumbling(10), many=False)
-        finally:
-            spark.conf.unset(setting)
+        with (
+            conf(spark, {setting: "true"}),
+            pytest.raises(ff.QueryError, match=r"only Spark can read the files \(the session has .*\$\{spark.fra"),
+        ):
+            asked(ff.files(path, format=format, spark=spark), names, ff.tumbling(10), many=False)
 
 
 def test_columns_that_windows_are_made_by(spark: SparkSession) -> None:
-    policy: Any = lambda name: ff.policy(ff.by_delta(name, 2.0), ff.by_count(2))  # noqa: E731
-    given = list(map(list, zip(*ROWS, strict=True)))
-    right = values(asked(pa.table(dict(zip(PLAIN, given, strict=True))), PLAIN, policy("x"), many=True))
+    def found(names: tuple[str, ...], data: Any) -> list[Any]:
+        return values(asked(data, names, ff.policy(ff.by_delta(names[2], 2.0), ff.by_count(2)), many=True))
+
+    right = found(PLAIN, named(PLAIN))
     for names in SETS.values():
-        table = pa.table(dict(zip(names, given, strict=True)))
-        assert values(asked(table, names, policy(names[2]), many=True)) == right
+        assert found(names, named(names)) == right
     names = SETS["columns of windows"]
-    assert (
-        values(asked(spark.createDataFrame(table.rename_columns(names)), names, policy("first"), True).toArrow())
-        == right
-    )
+    assert found(names, spark.createDataFrame(named(names))) == right
 
 
 def test_ends_ties_and_conditions(spark: SparkSession) -> None:
@@ -169,11 +153,10 @@ def test_ends_ties_and_conditions(spark: SparkSession) -> None:
     for time, until, x in (("t", "u", "x"), ("#until", "#rank", "#first"), ("${spark.framefold.variable}", "`", "'")):
         table = pa.table(dict(zip((time, until, x), given, strict=True)))
         for data in (table, spark.createDataFrame(table)):
-            found = ff.events(data, time=time, until=until).window(ff.tumbling(5)).aggregate(**{"#until": ff.Sum(x)})
-            rows = (found if data is table else found.toArrow()).to_pylist()
-            assert [row["#until"] for row in rows] == [7.0, 2.0]
-            found = ff.events(data, time=time, ties=until).window(ff.last_rows(2)).aggregate(l=ff.First(x))
-            assert (found if data is table else found.toArrow())["l"].to_pylist() == [1.0, 1.0, 2.0]
+            lives = ff.events(data, time=time, until=until).window(ff.tumbling(5)).aggregate(**{"#until": ff.Sum(x)})
+            assert [row["#until"] for row in rows(lives)] == [7.0, 2.0]
+            tied = ff.events(data, time=time, ties=until).window(ff.last_rows(2)).aggregate(l=ff.First(x))
+            assert [row["l"] for row in rows(tied)] == [1.0, 1.0, 2.0]
     # What a user writes as SQL is SQL, and Spark's variables are in it.
     df = spark.createDataFrame([(0, 1.0), (1, 5.0)], "t long, x double")
     some = ff.events(df, time="t").where("${spark.framefold.variable} > 2").window(ff.tumbling(5))

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from framefold.spark.input.ordering import block_of, in_time_order
 
 from ..support.spark_parts import ticks_sql
+from ..support.spark_results import conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,21 +35,12 @@ def test_blocks_are_floors(spark: SparkSession, origin: int, width: int) -> None
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "UTC"])
 def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str, legacy: str) -> None:
     settings = {"spark.sql.session.timeZone": zone, "spark.sql.legacy.interval.enabled": legacy}
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
+    with conf(spark, settings):
         micros = [
-            -62_135_596_800_000_000,
+            *(-62_135_596_800_000_000, -1, 0, 1, 1_730_613_600_500_000, 253_402_300_799_999_999),
             -12_219_721_076_999_996,  # in the ten days that the Julian calendar has twice
-            -1,
-            0,
-            1,
-            1_710_053_999_999_999,
-            1_710_054_000_000_001,  # 2024-03-10 07:00, when an hour of New York is left out
+            *(1_710_053_999_999_999, 1_710_054_000_000_001),  # 2024-03-10 07:00, when New York leaves out an hour
             1_710_037_800_000_000,  # 02:30 of that day
-            1_730_613_600_500_000,
-            253_402_300_799_999_999,
         ]
         times = [datetime(1970, 1, 1) + timedelta(microseconds=each) for each in micros]
         local = spark.createDataFrame(list(zip(times, micros, strict=True)), "the_time timestamp_ntz, m bigint")
@@ -58,9 +50,6 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str, legacy:
         assert [row[0] for row in df.selectExpr(ticks_sql(df, "n"), "m").collect()] == micros
         days = spark.sql("select date '1969-12-30' d")
         assert days.selectExpr(ticks_sql(days, "d")).collect()[0][0] == -2
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
 
 
 def test_one_task_sees_a_block_in_order(spark: SparkSession) -> None:

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 
 import framefold as ff
 
+from ..support.spark_results import conf, rows
+
 ROWS = 12
 SECONDS = [i * 1_000_000_000 for i in range(ROWS)]
 OTHERS: dict[str, pa.Array] = {
@@ -41,9 +43,8 @@ def query(data: Any, windows: Any, **options: Any) -> Any:
     return ff.events(data, time="t", by="k").options(**options).window(windows)
 
 
-def rows(result: Any) -> list[Any]:
-    table = result if isinstance(result, pa.Table) else result.toArrow()
-    return sorted([row["k"], row["window"]["start"].replace(tzinfo=None), row["v"]] for row in table.to_pylist())
+def found(result: Any) -> list[Any]:
+    return sorted([row["k"], row["window"]["start"].replace(tzinfo=None), row["v"]] for row in rows(result))
 
 
 @pytest.mark.parametrize("zone", ["UTC", None])
@@ -57,15 +58,15 @@ def test_times_in_nanoseconds(spark: SparkSession, tmp_path: Path, zone: str | N
         "ORDER BY ALL"
     ).fetchall()
     for options in ({}, {"read": "spark"}, {"accumulate": "spark"}, {"combine": "executors"}):
-        assert rows(query(of_spark, ten, **options).aggregate(v=ff.Sum("x"))) == list(map(list, expected))
+        assert found(query(of_spark, ten, **options).aggregate(v=ff.Sum("x"))) == list(map(list, expected))
     for windows, output in ((ten, ff.Last("x")), (ff.last_rows(3), ff.Sum("x"))):
         local = query(ff.parquet(path), windows).aggregate(v=output)
-        assert rows(query(of_spark, windows).aggregate(v=output)) == rows(local)
-    found = query(of_spark, ten).aggregate(v=ff.Max("u")).toArrow()["v"].cast(pa.timestamp("us")).to_pylist()
+        assert found(query(of_spark, windows).aggregate(v=output)) == found(local)
+    greatest = query(of_spark, ten).aggregate(v=ff.Max("u")).toArrow()["v"].cast(pa.timestamp("us")).to_pylist()
     largest = duckdb.sql(
         f"SELECT max(u)::TIMESTAMP FROM '{path}' GROUP BY k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP)"
     ).fetchall()
-    assert sorted(found) == sorted(row[0] for row in largest)
+    assert sorted(greatest) == sorted(row[0] for row in largest)
 
 
 def test_digits_below_a_microsecond_are_named(spark: SparkSession, tmp_path: Path) -> None:
@@ -85,8 +86,8 @@ def test_a_column_of_a_type_that_spark_refuses_blocks_no_other(spark: SparkSessi
     for source, local in ((ff.parquet(path, spark=spark), ff.parquet(path)), (both, ff.parquet(path, plain))):
         for output in (ff.Last("x"), ff.Sum("x")):
             windows = ff.tumbling("5 seconds")
-            expected = rows(query(local, windows).aggregate(v=output))
-            assert rows(query(source, windows).aggregate(v=output)) == expected
+            expected = found(query(local, windows).aggregate(v=output))
+            assert found(query(source, windows).aggregate(v=output)) == expected
     for name in ("a time of day", "a UUID"):
         if OTHERS[name] is not None:
             with pytest.raises(
@@ -97,12 +98,6 @@ def test_a_column_of_a_type_that_spark_refuses_blocks_no_other(spark: SparkSessi
 
 def test_where_a_setting_leaves_them_to_spark_it_is_said(spark: SparkSession, tmp_path: Path) -> None:
     path = written(tmp_path, pa.array(SECONDS, pa.timestamp("ns", "UTC")))
-    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
-    try:
-        sentence = (
-            "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
-        )
-        with pytest.raises(ff.QueryError, match=sentence):
-            query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Sum("x"))
-    finally:
-        spark.conf.unset("spark.sql.parquet.mergeSchema")
+    sentence = "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
+    with conf(spark, {"spark.sql.parquet.mergeSchema": "true"}), pytest.raises(ff.QueryError, match=sentence):
+        query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Sum("x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +76,11 @@ def test_flat_columns(spark: SparkSession, combine: str, tmp_path: Path) -> None
     flat = fives(df, combine=combine, window="flat")
     assert flat.columns == ["k", "window_start", "window_end", "s"]
     assert rows_of(flat) == rows_of(sparks(df).select("k", "window.start", "window.end", "s").toDF(*flat.columns))
+    df.write.parquet(str(tmp_path / "events"))
+    assert rows_of(fives(ff.parquet(str(tmp_path / "events"), spark=spark), window="flat")) == rows_of(flat)
     flat.write.option("header", True).csv(str(tmp_path / "flat.csv"))
     read = spark.read.csv(str(tmp_path / "flat.csv"), header=True, inferSchema=True)
     assert sorted(row.s for row in read.collect()) == sorted(row.s for row in flat.collect())
-
-
-def test_flat_columns_of_files(spark: SparkSession, tmp_path: Path) -> None:
-    spark.createDataFrame(events()).write.parquet(str(tmp_path / "events"))
-    flat = fives(ff.parquet(str(tmp_path / "events"), spark=spark), window="flat")
-    assert rows_of(flat) == rows_of(fives(spark.createDataFrame(events()), window="flat"))
 
 
 def test_names_that_differ_in_case_only_are_refused_of_flat_columns_too(spark: SparkSession) -> None:
@@ -135,7 +132,9 @@ def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: P
     df = spark.createDataFrame(events())
     results = fives(df)
     results.coalesce(1).write.parquet(str(tmp_path / "fives"))
-    late = spark.createDataFrame([("a", (ends(900), ends(905)), 0)], results.schema)
+    late = spark.createDataFrame(
+        [("a", tuple(datetime.fromtimestamp(each * 60, UTC) for each in (900, 905)), 0)], results.schema
+    )
     late.coalesce(1).write.mode("append").parquet(str(tmp_path / "fives"))
     stream = spark.readStream.schema(results.schema).parquet(str(tmp_path / "fives"))
     with state_in_rocksdb(spark):
@@ -148,10 +147,6 @@ def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: P
     assert found.columns == ["k", "window_start", "window_end", "most"]
     expected = expected_greatest(df).select("k", "window.start", "window.end", "most").toDF(*found.columns)
     assert rows_of(found) == rows_of(expected)
-
-
-def ends(minute: int) -> Any:
-    return pa.scalar(minute * MINUTE, pa.timestamp("us", tz="UTC")).as_py()
 
 
 @pytest.mark.usefixtures("spark_of_docs")

@@ -24,16 +24,7 @@ from ..support.inner import place_of
 from ..support.limits import limits
 from ..support.plans import Plan, bind
 from ..support.stages import blocks, with_neighbours
-
-NAN = float("nan")
-KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
-
-
-def rank(key: tuple[float | None, str | None]) -> tuple[Any, ...]:
-    """Equal for equal keys, in Spark's order."""
-    number, text = key
-    kind = 0 if number is None else 2 if number != number else 1
-    return kind, number + 0.0 if number is not None and kind == 1 else 0.0, text is not None, text or ""
+from .test_tasks import KEYS, rank
 
 
 def tasks_of(keys: list[tuple[float | None, str | None]], cuts: list[int], size: int) -> list[list[pa.RecordBatch]]:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.sessions import state_in_rocksdb
+from ..support.spark_results import listed
 from ..values.struct_keys import KEYS, KIND
 
 if TYPE_CHECKING:
@@ -73,14 +74,13 @@ def test_every_way_groups_and_sorts_as_spark(spark: SparkSession, df: DataFrame,
     assert rows(result(ff.parquet(str(tmp_path)))) == expected
 
 
-@pytest.mark.parametrize("ways", [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}])
-def test_windows_counted_in_rows(df: DataFrame, ways: Any) -> None:
-    def ask(events: Any) -> list[str]:
+def test_windows_counted_in_rows(df: DataFrame) -> None:
+    def ask(events: Any, **ways: Any) -> list[str]:
         query = ff.events(events, time="t", by="s", ties="s").options(**ways).window(ff.last_rows(2))
-        found = query.aggregate(x=ff.CollectList("x"))
-        return [repr(row) for row in (found if isinstance(found, pa.Table) else found.toArrow()).to_pylist()]
+        return listed(query.aggregate(x=ff.CollectList("x")))
 
-    assert ask(df) == ask(table())
+    for ways in ({"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}):
+        assert ask(df, **ways) == ask(table()), ways
 
 
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
@@ -88,21 +88,15 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     with state_in_rocksdb(spark):
         (tmp_path / "in").mkdir()
         pq.write_table(table(), tmp_path / "in" / "a.parquet")
-        last = pa.table(
-            {
-                "t": pa.array([START + timedelta(days=9)], pa.timestamp("us", "UTC")),
-                "s": pa.array([None], KIND),
-                "x": [0],
-            }
-        )
+        day = pa.array([START + timedelta(days=9)], pa.timestamp("us", "UTC"))
+        last = pa.table({"t": day, "s": pa.array([None], KIND), "x": [0]})
         pq.write_table(last, tmp_path / "in" / "b.parquet")
         stream = spark.readStream.schema(spark.createDataFrame(table()).schema).parquet(str(tmp_path / "in"))
         events = ff.events(stream.withWatermark("t", "1 minute"), time="t", by="s")
         found = events.window(ff.tumbling("30 minutes")).aggregate(n=ff.Count(), x=ff.Sum("x"))
         writer = found.writeStream.format("parquet").option("path", str(tmp_path / "out"))
-        writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination(
-            120
-        )
+        writer = writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True)
+        writer.start().awaitTermination(120)
         got = rows(spark.read.parquet(str(tmp_path / "out")).toArrow())
     assert sorted(got) == sorted(by_spark(spark.createDataFrame(table())))
 

@@ -31,6 +31,13 @@ from ..support.spark_parts import wire_batches as batches
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
 
+def rank(key: tuple[float | None, str | None]) -> tuple[int, float, bool, str]:
+    """Equal for equal keys, in Spark's order."""
+    number, text = key
+    kind = 0 if number is None else 2 if number != number else 1
+    return kind, number + 0.0 if number is not None and kind == 1 else 0.0, text is not None, text or ""
+
+
 def job(schema: pa.Schema, by: list[str]) -> tasks.Job:
     query = bind(schema, time="t", by=by, window=ff.sliding(4, every=2), outputs={"n": ff.Count(), "x": ff.Sum("x")})
     kinds = [to_spark(schema.field(name).type) for name in by]
@@ -130,11 +137,6 @@ def test_nothing_in_nothing_out() -> None:
 def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]], size: int, enough: int) -> None:
     schema = pa.schema([("a", pa.float64()), ("b", pa.string()), ("frame", pa.int64()), ("batch_rank", pa.int64())])
 
-    def rank(key: tuple[float | None, str | None]) -> tuple[int, float, bool, str]:
-        number, text = key
-        kind = 0 if number is None else 2 if number != number else 1
-        return kind, number + 0.0 if number is not None and kind == 1 else 0.0, text is not None, text or ""
-
     keys.sort(key=rank)
     rows = [(*key, at, 0) for at, key in enumerate(keys)]
     columns = list(zip(*rows, strict=True)) or [[]] * 4
@@ -152,30 +154,14 @@ def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]]
 def test_states_travel_unchanged() -> None:
     schema = pa.schema(
         [
-            ("k", pa.timestamp("us", tz="Asia/Kathmandu")),
-            ("frame", pa.int64()),
-            ("batch_rank", pa.int64()),
-            ("u", pa.uint64()),
-            ("d", pa.duration("ns")),
-            ("t", pa.timestamp("ns")),
-            ("s", pa.large_string()),
-            ("b", pa.large_binary()),
-            ("w", pa.uint32()),
-            ("m", pa.decimal128(38, 10)),
+            ("k", pa.timestamp("us", tz="Asia/Kathmandu")), ("frame", pa.int64()), ("batch_rank", pa.int64()),
+            ("u", pa.uint64()), ("d", pa.duration("ns")), ("t", pa.timestamp("ns")), ("s", pa.large_string()),
+            ("b", pa.large_binary()), ("w", pa.uint32()), ("m", pa.decimal128(38, 10)),
         ]
-    )
+    )  # fmt: skip
     row = [
-        1_700_000_000_123_456,
-        -5,
-        1 << 40,
-        (1 << 64) - 1,
-        -7,
-        123_456_789_123,
-        "é",
-        b"\x00\xff",
-        4_000_000_000,
-        None,
-    ]
+        1_700_000_000_123_456, -5, 1 << 40, (1 << 64) - 1, -7, 123_456_789_123, "é", b"\x00\xff", 4_000_000_000, None,
+    ]  # fmt: skip
     columns = [
         pa.array([value, None], pa.int64() if pa.types.is_temporal(field.type) else field.type)
         for value, field in zip(row, schema, strict=True)

@@ -37,13 +37,9 @@ def frame() -> Any:
 
 
 OUTPUTS: dict[str, ff.Operation] = {
-    "n": ff.Count(),
-    "min": ff.Min("k"),
-    "list": ff.CollectList("l"),
-    "last": ff.Last("s"),
-    "set": ff.CollectSet("c"),
+    "n": ff.Count(), "min": ff.Min("k"), "list": ff.CollectList("l"), "last": ff.Last("s"), "set": ff.CollectSet("c"),
     "enum": ff.Last("e"),
-}
+}  # fmt: skip
 
 
 def test_files_of_views(spark: SparkSession, tmp_path: Path, frame: Any) -> None:

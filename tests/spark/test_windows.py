@@ -1,12 +1,10 @@
-"""Windows of every kind on Spark: as the local engine has them, and as Spark SQL itself does."""
+"""Windows on Spark as Spark SQL itself has them; those of every kind are in ``test_cells``."""
 
 from __future__ import annotations
 
 import gc
-import random
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,132 +22,36 @@ import framefold as ff
 
 from ..support.limits import limits
 from ..support.sessions import settings
+from ..support.spark_results import listed
+from ..support.toys import Joined
+from .test_cells import ANCHORS, events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 WAYS: list[dict[str, Any]] = [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}]
-# Hours before the clocks of Berlin go back, on October 31, 2021.
-NIGHT = datetime(2021, 10, 30, 22, tzinfo=UTC)
-NAN = float("nan")
 
 
 @pytest.fixture(scope="module")
-def many_tasks(spark: SparkSession) -> Iterator[None]:
-    """However few the events are, they are spread over several tasks, and over blocks of a few rows."""
+def df(spark: SparkSession) -> Iterator[DataFrame]:
+    """Events spread over several tasks, and over blocks of a few rows."""
     with (
         limits(row_block=5),
         settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions="3"),
     ):
-        yield
+        frame = spark.createDataFrame(events().select(["t", "a.b", "k", "tie", "x", "n"])).repartition(4).cache()
+        yield frame
+        frame.unpersist()
 
 
 @pytest.fixture(scope="module")
-def events(many_tasks: None) -> pa.Table:
-    """160 events in the order of chance, many of one time, of keys that are null, NaN and both zeros."""
-    chance = random.Random(11)
-    rows = 160
-    seconds = [chance.randint(0, 400) * 60 for _ in range(rows)]
-    return pa.table(
-        {
-            "t": pa.array([NIGHT + timedelta(seconds=each) for each in seconds], pa.timestamp("us", "UTC")),
-            "end": pa.array([NIGHT + timedelta(seconds=s + chance.randint(1, 9000)) for s in seconds]),
-            "a.b": pa.array([chance.choice([None, -0.0, 0.0, NAN, 1.5]) for _ in range(rows)], pa.float64()),
-            "k": pa.array([chance.choice([None, "x"]) for _ in range(rows)]),
-            "tie": pa.array([chance.choice([None, -1.0, -0.0, 0.0, NAN]) for _ in range(rows)], pa.float64()),
-            "x": pa.array([chance.randint(-99, 99) for _ in range(rows)], pa.int64()),
-            "n": pa.array(range(rows), pa.int64()),
-        }
-    )
-
-
-@pytest.fixture(scope="module")
-def df(spark: SparkSession, events: pa.Table) -> Iterator[DataFrame]:
-    frame = spark.createDataFrame(events).repartition(4).cache()
-    yield frame
-    frame.unpersist()
-
-
-@pytest.fixture(scope="module")
-def arrived(df: DataFrame, events: pa.Table) -> pa.Table:
+def arrived(df: DataFrame) -> pa.Table:
     """The events in the order in which Spark has them."""
-    return df.toArrow().cast(events.schema)
-
-
-class InOrder(ff.PythonOperation):
-    """The rows in their order, whatever their times are."""
-
-    result = "string"
-    commutative = False
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: int) -> str:
-        return f"{state} {value}"
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
+    return df.toArrow()
 
 
 def outputs() -> dict[str, Any]:
-    return {"n": ff.Count(), "low": ff.Min("x"), "x": ff.Sum("x"), "rows": InOrder("n")}
-
-
-def listed(result: Any) -> list[str]:
-    return [repr(row) for row in (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()]
-
-
-ANCHORS = pa.table(
-    {
-        "a": pa.array([NAN, None, 0.0, 7.0, NAN], pa.float64()),
-        "k": ["x", None, "x", "only here", "x"],
-        "from": pa.array([NIGHT + timedelta(hours=h) for h in (1, 0, 3, 2, 2)], pa.timestamp("us", "UTC")),
-        "to": pa.array([NIGHT + timedelta(hours=h) for h in (4, 9, 3, 5, 3)], pa.timestamp("us", "UTC")),
-    }
-)
-ONE_KEY: dict[str, Any] = {}
-KEYS = {"by": ["a.b", "k"]}
-INTERVALS = {"until": "end"}
-CASES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "sliding": (ff.sliding("1 hour", "25 minutes"), KEYS | {"ties": "tie"}),
-    "closed right, all windows": (ff.tumbling("50 minutes", closed="right", empty="emit", stamp="end"), KEYS),
-    "days of a zone": (ff.sliding("2 days", "1 day", timezone="Europe/Berlin"), KEYS),
-    "months": (ff.tumbling("1 month"), ONE_KEY),
-    "cumulating": (ff.cumulating("3 hours", "30 minutes"), KEYS),
-    "landmark a step": (ff.landmark(since=NIGHT + timedelta(hours=1), every="1 hour"), ONE_KEY),
-    "landmark an event": (ff.landmark(until=NIGHT + timedelta(hours=5)), KEYS | {"ties": "tie"}),
-    "session": (ff.session("12 minutes"), KEYS),
-    "session, one key": (ff.session("3 minutes", merge_touching=True), ONE_KEY),
-    "last rows": (ff.last_rows(4), KEYS | {"ties": ["tie"]}),
-    "last rows, one key": (ff.last_rows(12, 5, min_fill="full"), ONE_KEY),
-    "last rows with gaps": (ff.last_rows(2, 5, gaps="allow"), KEYS),
-    "last times": (ff.last_rows(3, ties="distinct_time"), KEYS),
-    "last whole times": (ff.last_rows(3, ties="strict"), ONE_KEY),
-    "around rows": (ff.around(rows=(-3, 2)), KEYS | {"ties": "tie"}),
-    "around rows, one key": (ff.around(rows=(1, 6), min_fill="partial"), ONE_KEY),
-    "around time": (ff.around(time=("-10 minutes", "5 minutes")), KEYS),
-    "policy by delta": (ff.policy(ff.by_delta("x", 30), ff.by_count(2)), KEYS | {"ties": "tie"}),
-    "policy by time": (ff.policy(ff.by_time("1 hour"), ff.by_delta("t", "20 minutes")), ONE_KEY),
-    "given": (ff.windows_from(ANCHORS, start="from", end="to", by=["a", "k"]), KEYS),
-    "given, one key": (ff.windows_from(ANCHORS, start="from", end="to", closed="both"), ONE_KEY),
-    "sliding over intervals": (ff.sliding("1 hour", "25 minutes"), KEYS | INTERVALS),
-    "snapshot": (ff.snapshot(), INTERVALS),
-    "several": ([ff.last_rows(3), ff.sliding("1 hour", "20 minutes"), ff.around(rows=(-1, 1))], KEYS),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_equal_to_the_local_engine(name: str, df: DataFrame, arrived: pa.Table) -> None:
-    windows, choices = CASES[name]
-
-    def query(data: Any) -> Any:
-        return ff.events(data, time="t", **choices).window(*(windows if isinstance(windows, list) else [windows]))
-
-    expected = listed(query(arrived).aggregate(**outputs()))
-    assert len(expected) > 2 or name in ("months", "given")
-    for way in WAYS[: 3 if name == "last rows" else 2]:
-        assert listed(query(df).options(**way).aggregate(**outputs())) == expected, way
+    return {"n": ff.Count(), "low": ff.Min("x"), "x": ff.Sum("x"), "rows": Joined("n")}
 
 
 @pytest.mark.parametrize("way", WAYS[:2], ids=str)
@@ -161,9 +63,9 @@ def test_without_events(window: Any, way: dict[str, Any], df: DataFrame) -> None
 
 @pytest.mark.parametrize("way", WAYS[:2], ids=str)
 def test_keys_that_only_anchors_have(way: dict[str, Any], df: DataFrame) -> None:
-    by_key = ff.windows_from(ANCHORS, start="from", end="to", by="k")
+    by_key = ff.windows_from(ANCHORS, start="from", end="to", by="a")
     found = ff.events(df.where("false"), time="t", by="k").window(by_key).options(**way).aggregate(n=ff.Count())
-    assert [(row["k"], row["n"]) for row in found.collect()] == [(None, 0), ("only here", 0), *[("x", 0)] * 3]
+    assert [(row["k"], row["n"]) for row in found.collect()] == [(None, 0), *[("ann", 0)] * 3, ("only here", 0)]
 
 
 @pytest.mark.parametrize("way", WAYS[:2], ids=str)
@@ -180,43 +82,46 @@ def test_events_without_a_time(way: dict[str, Any], df: DataFrame, arrived: pa.T
 # --- Spark itself ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
-def test_sessions_are_sparks(way: dict[str, Any], df: DataFrame) -> None:
+def test_sessions_are_sparks(df: DataFrame) -> None:
     """Spark's own session_window merges events exactly a gap apart."""
-    mine = ff.events(df, time="t", by="k").window(ff.session("12 minutes", merge_touching=True)).options(**way)
-    result = mine.aggregate(x=ff.Sum("x"), n=ff.Count())
     window = f.session_window("t", "12 minutes").alias("window")
     theirs = df.groupBy("k", window).agg(f.sum("x").alias("x"), f.count("*").alias("n")).orderBy("k", "window.start")
-    assert listed(result) == listed(theirs)
+    expected, mine = (
+        listed(theirs),
+        ff.events(df, time="t", by="k").window(ff.session("12 minutes", merge_touching=True)),
+    )
+    for way in WAYS[:2]:
+        assert listed(mine.options(**way).aggregate(x=ff.Sum("x"), n=ff.Count())) == expected
 
 
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
 @pytest.mark.parametrize("unit", ["day", "week", "month"])
-def test_calendar_units_are_sparks(unit: str, way: dict[str, Any], df: DataFrame, spark: SparkSession) -> None:
+def test_calendar_units_are_sparks(unit: str, df: DataFrame, spark: SparkSession) -> None:
     """A day of 25 hours, the week and the month that it is in."""
     far = df.withColumn("t", f.col("t") + f.make_dt_interval(f.col("n") % 90))
     with settings(spark, spark__sql__session__timeZone="Europe/Berlin"):
         start = f.date_trunc(unit, "t").alias("start")
         theirs = far.groupBy("k", start).agg(f.sum("x").alias("x")).orderBy("k", "start")
         window = ff.tumbling(f"1 {unit}", timezone="Europe/Berlin")
-        mine = ff.events(far, time="t", by="k").window(window).options(**way).aggregate(x=ff.Sum("x"))
-        assert listed(mine.select("k", "window.start", "x")) == listed(theirs)
+        expected = listed(theirs)
+        for way in WAYS[:2]:
+            mine = ff.events(far, time="t", by="k").window(window).options(**way).aggregate(x=ff.Sum("x"))
+            assert listed(mine.select("k", "window.start", "x")) == expected
 
 
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
 @pytest.mark.parametrize(
     ("window", "rows"), [(ff.last_rows(7), (-6, 0)), (ff.around(rows=(-2, 9), min_fill="partial"), (-2, 9))], ids=str
 )
-def test_rows_are_those_of_sql(window: Any, rows: tuple[int, int], way: dict[str, Any], df: DataFrame) -> None:
-    mine = ff.events(df, time="t", by=["a.b", "k"], ties=["tie", "n"]).window(window).options(**way)
-    result = mine.aggregate(x=ff.Sum("x"), low=ff.Min("x"), list=ff.CollectList("n"))
+def test_rows_are_those_of_sql(window: Any, rows: tuple[int, int], df: DataFrame) -> None:
     over = f"over (partition by `a.b`, k order by t, tie + 0.0d, n rows between {-rows[0]} preceding and "
     over += f"{rows[1]} following)" if rows[1] else "current row)"
     columns = [f"{function} {over} as {name}" for function, name in (("sum(x)", "x"), ("min(x)", "low"))]
     theirs = df.selectExpr("`a.b` + 0.0d as `a.b`", "k", "t as at", *columns, f"collect_list(n) {over} as list", "n")
-    theirs = theirs.orderBy("`a.b`", "k", "at", f.expr("list[0]"), "n")
-    found = result.orderBy("`a.b`", "k", "at", f.expr("list[0]"), f.expr("list[size(list) - 1]"))
-    assert listed(found.drop("window")) == listed(theirs.drop("n"))
+    order = ["`a.b`", "k", "at", f.expr("list[0]"), f.expr("list[size(list) - 1]")]
+    expected = listed(theirs.orderBy(*order).drop("n"))
+    mine = ff.events(df, time="t", by=["a.b", "k"], ties=["tie", "n"]).window(window)
+    for way in WAYS[:2]:
+        result = mine.options(**way).aggregate(x=ff.Sum("x"), low=ff.Min("x"), list=ff.CollectList("n"))
+        assert listed(result.orderBy(*order).drop("window")) == expected
 
 
 # --- anchors --------------------------------------------------------------------------------------------------------
@@ -224,14 +129,13 @@ def test_rows_are_those_of_sql(window: Any, rows: tuple[int, int], way: dict[str
 
 def test_anchors_may_be_a_dataframe(spark: SparkSession, arrived: pa.Table) -> None:
     with settings(spark, spark__sql__session__timeZone="Asia/Kathmandu"):
-        frame = spark.createDataFrame(ANCHORS).withColumnRenamed("k", "a.k").withColumn("other", f.array())
-        for by in (["a", "a.k"], None):
-            given = ff.windows_from(frame, start="from", end="to", by=by)
-            own = ff.windows_from(ANCHORS, start="from", end="to", by=["a", "k"] if by else None)
-            events = ff.events(arrived, time="t", by=["a.b", "k"])
-            assert listed(events.window(given).aggregate(n=ff.Count())) == listed(
-                events.window(own).aggregate(n=ff.Count())
-            )
+        frame = spark.createDataFrame(ANCHORS).withColumnRenamed("a", "a.k").withColumn("other", f.array())
+        for by, own_by in ((["b", "a.k"], ["b", "a"]), (None, None)):
+            by_frame = ff.windows_from(frame, start="from", end="to", by=by)
+            by_table = ff.windows_from(ANCHORS, start="from", end="to", by=own_by)
+            keyed = ff.events(arrived, time="t", by=["a.b", "k"])
+            found, expected = (keyed.window(each).aggregate(n=ff.Count()) for each in (by_frame, by_table))
+            assert listed(found) == listed(expected)
         with pytest.raises(ff.ColumnError, match=r"start names 'form'.*'from'"):
             ff.windows_from(frame, start="form", end="to")
 
@@ -345,4 +249,4 @@ def test_explain(window: Any, by: str | None, said: str, df: DataFrame) -> None:
 def test_explain_of_order_without_blocks(df: DataFrame) -> None:
     for by, said in (("k", "by key, a whole key in one task, that puts them"), (None, "to one task that puts them")):
         windows = ff.events(df, time="t", by=by).window(ff.landmark(every="1 hour"))
-        assert said in str(windows.explain(rows=InOrder("n")))
+        assert said in str(windows.explain(rows=Joined("n")))

@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 
 import framefold as ff
 
+from ..support.spark_results import rows
 from ..windows.test_lookback import SIZES, tables
 from ..windows.test_with_columns import KINDS, events, expected
 
@@ -28,9 +29,7 @@ OUTPUTS: dict[str, Any] = {"total": ff.Sum("x"), "n": ff.Count(), "first": ff.Fi
 
 
 def by_id(found: Any) -> list[dict[str, Any]]:
-    table = found if isinstance(found, pa.Table) else found.toArrow()
-    rows: list[dict[str, Any]] = table.sort_by("id").to_pylist()
-    return rows
+    return sorted(rows(found), key=lambda row: row["id"])
 
 
 @pytest.mark.parametrize("by", ["k", None])
@@ -52,8 +51,8 @@ def test_it_is_lazy_and_keeps_types_names_and_equal_rows(spark: SparkSession) ->
         "timestamp'2024-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, 0, s) as ts, k as `a.b`, cast(s as smallint) C"
     )
     others = "map('x', 1) as m, cast(1.5 as decimal(7,2)) as d, interval '1' second as i, cast(s as double) as v"
-    rows = "values (3), (1), (2), (1) as a(s), values ('p'), ('q') as b(k)"
-    df = spark.sql(f"select {values}, {others} from {rows}")
+    made = "values (3), (1), (2), (1) as a(s), values ('p'), ('q') as b(k)"
+    df = spark.sql(f"select {values}, {others} from {made}")
     failing = df.withColumn("v", f.expr("case when v < 9 then raise_error('it ran') else v end").cast("double"))
     windows = ff.around(time=("-1 second", "0 seconds"))
     outputs = {"n": ff.Count(), "s": ff.Sum("v"), "window": ff.Max("ts")}
@@ -90,9 +89,8 @@ def test_labels_come_back_in_their_order(spark: SparkSession, combine: Any) -> N
         windows = ff.windows_from(given, start="from", end="to", by="k", empty="skip")
         query = ff.events(data, time="t", by="k", ties="id").window(windows)
         found = query.options(combine=combine).with_columns(ids=ff.CollectList("id"), n=ff.Count())
-        rows = found.to_pylist() if isinstance(found, pa.Table) else [row.asDict() for row in found.collect()]
-        wanted = wanted or rows
-        assert rows == wanted
+        wanted = wanted or rows(found)
+        assert rows(found) == wanted
     assert [row["n.o"] for row in wanted or []] == columns["n.o"].tolist()
 
 

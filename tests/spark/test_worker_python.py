@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -26,9 +26,7 @@ from ..support.command_line import own_session
 from ..support.programs import WITH_SUPPORT
 from ..support.spark_parts import trouble
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+OF_ITS_OWN = pytest.mark.classic("the Python of its workers is that of the server")
 VERSION = platform.python_version()
 WANTED = (
     f"expected PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name a Python {VERSION.rpartition('.')[0]} "
@@ -159,47 +157,51 @@ def workers(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[An
     spark.sparkContext.setLogLevel("ERROR")
 
 
-def numbers(spark: SparkSession) -> DataFrame:
-    return spark.range(100).selectExpr("id as t", "cast(id as double) as x")
+def numbers(spark: SparkSession) -> Any:
+    df = spark.range(100).selectExpr("id as t", "cast(id as double) as x")
+    return ff.events(df, time="t").window(ff.tumbling(10))
+
+
+def refused(asked: Any, output: Any) -> ff.EngineError:
+    """What a query of these workers raises."""
+    with pytest.raises(ff.EngineError) as error:
+        asked.aggregate(x=output)
+    return error.value
 
 
 @pytest.mark.slow
-@pytest.mark.classic("the Python of its workers is that of the server")
+@OF_ITS_OWN
 def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, tmp_path: Path) -> None:
     workers(bare)
     parquet.write_table(pa.table({"t": [1, 2], "x": [1.0, 2.0]}), tmp_path / "t.parquet")
-    by_spark = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
+    by_spark = numbers(spark)
     assert len(by_spark.aggregate(x=ff.Sum("x")).collect()) == 10
     files = ff.events(ff.parquet(tmp_path / "t.parquet", spark=spark), time="t").window(ff.tumbling(10))
     for asked in (by_spark.options(accumulate="python"), files):
-        with pytest.raises(ff.EngineError) as error:
-            asked.aggregate(x=ff.Sum("x"))
-        assert str(error.value) == (
-            f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
+        error = refused(asked, ff.Sum("x"))
+        assert (
+            str(error) == f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
         )
-        assert "No module named 'pyarrow'" in error.value.__notes__[0]
+        assert "No module named 'pyarrow'" in error.__notes__[0]
 
 
 @pytest.mark.slow
-@pytest.mark.classic("the Python of its workers is that of the server")
+@OF_ITS_OWN
 def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     """Here framefold's own task is reached, and its sentence is in whatever Spark raises when a result is used."""
     python = environment(tmp_path / "environment")
     (packages,) = (tmp_path / "environment").glob("lib/*/site-packages")
     (packages / "pyarrow").symlink_to(Path(pa.__file__).parent)
     workers(python)
-    asked = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
     sentence = f"the workers of Spark run {python} (Python {VERSION}), which lacks numpy; {WANTED}"
-    with pytest.raises(ff.EngineError) as error:
-        asked.options(accumulate="python").aggregate(x=ff.Sum("x"))
-    assert str(error.value) == sentence
-    lazy = asked.options(combine="executors").aggregate(x=ff.Sum("x"))
+    assert str(refused(numbers(spark).options(accumulate="python"), ff.Sum("x"))) == sentence
+    lazy = numbers(spark).options(combine="executors").aggregate(x=ff.Sum("x"))
     with pytest.raises(PythonException) as raised:
         lazy.collect()
     assert sentence in str(raised.value)
 
 
-@pytest.mark.classic("the Python of its workers is that of the server")
+@OF_ITS_OWN
 @pytest.mark.usefixtures("rocksdb")
 def test_workers_of_a_stream(spark: SparkSession, workers: Any, bare: Path) -> None:
     """Said before it starts: else it ends with words of Spark's that name no package."""
@@ -218,24 +220,17 @@ def test_workers_of_a_stream(spark: SparkSession, workers: Any, bare: Path) -> N
         asked.aggregate(n=ff.Count())
 
 
-@pytest.mark.classic("the Python of its workers is that of the server")
-def test_workers_with_no_python(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
-    workers(tmp_path / "python")
-    found = f"{tmp_path / 'python'}, which cannot be run (No such file or directory)"
-    asked = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
-    with pytest.raises(ff.EngineError) as error:
-        asked.aggregate(x=ff.CollectList("x"))
-    assert str(error.value) == f"the workers of Spark run {found}; {WANTED}"
+@OF_ITS_OWN
+def test_workers_with_no_python_and_of_another_version(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
+    """The second says that it is of another version, to PySpark's own check."""
+    python = tmp_path / "python"
+    workers(python)
+    sentence = f"the workers of Spark run {python}, which cannot be run (No such file or directory); {WANTED}"
+    assert str(refused(numbers(spark), ff.CollectList("x"))) == sentence
     # The command line, which asks for the rows of a result that is lazy, says the same.
     with pytest.raises(ff.EngineError) as error, own_session("lazy", "local[2]"):
-        asked.options(combine="executors").aggregate(x=ff.CollectList("x")).collect()
-    assert str(error.value) == f"the workers of Spark run {found}; {WANTED}"
-
-
-@pytest.mark.classic("the Python of its workers is that of the server")
-def test_workers_of_another_version(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
-    """A Python that says that it is of another version, to PySpark's own check."""
-    python = tmp_path / "python"
+        numbers(spark).options(combine="executors").aggregate(x=ff.CollectList("x")).collect()
+    assert str(error.value) == sentence
     fields = "major minor micro releaselevel serial"
     (tmp_path / "sitecustomize.py").write_text(
         "import collections, sys\n"
@@ -243,10 +238,7 @@ def test_workers_of_another_version(spark: SparkSession, workers: Any, tmp_path:
     )
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    workers(python)
-    with pytest.raises(ff.EngineError) as error:
-        ff.events(numbers(spark), time="t").window(ff.tumbling(10)).aggregate(x=ff.CollectList("x"))
-    assert str(error.value) == (
+    assert str(refused(numbers(spark), ff.CollectList("x"))) == (
         f"the workers of Spark run {python} (Python 3.99), another version than this process; {WANTED}, which "
         "PYSPARK_DRIVER_PYTHON names where Spark starts it"
     )

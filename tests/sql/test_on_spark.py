@@ -46,13 +46,10 @@ def events(rows: int = 200) -> pa.Table:
     return pa.table(
         {
             "t": pa.array(np.datetime64("2024-01-01", "us") + seconds).cast(pa.timestamp("us", "UTC")),
-            "n": np.arange(rows),
-            "k": some(rng.choice(list("abc"), rows)),
-            "x": some(rng.integers(-5, 6, rows)),
-            "y": some(rng.normal(size=rows).round(2)),
-            "s": some(rng.choice(["p", "q", "r"], rows)),
+            "n": np.arange(rows), "k": some(rng.choice(list("abc"), rows)), "x": some(rng.integers(-5, 6, rows)),
+            "y": some(rng.normal(size=rows).round(2)), "s": some(rng.choice(["p", "q", "r"], rows)),
         }
-    )
+    )  # fmt: skip
 
 
 def plain(rows: pa.Table) -> list[dict[str, Any]]:

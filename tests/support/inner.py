@@ -48,6 +48,7 @@ INNER = {
     "groups of SQL": "spark.engine.sql_source:aggregated",
     "groups of SQL collected": "spark.engine.sql_source:SqlSource.collect",
     "bits of integers in SQL": "aggregators.sums.sql_floats:bits",
+    "choices of stored partials": "spark.stored.engine:Options",
     "scan by Spark": "spark.files.scan:Scan.by_spark",
     "cores": "spark.session.parallelism:cores",
     "number of a task": "spark.input.row_numbers:partition_id",
