@@ -76,11 +76,15 @@ def may_pass(error: BaseException | None) -> bool:
 
 
 def _again(report: str) -> Exception:
-    """The error of a report: framefold's own with its sentence, and the report as a note."""
+    """The error of a report: framefold's own with its sentence, and the traceback of its cause as a note."""
     if (own := framefolds_own(report)) is None:
         return StageFailed(report)
-    own.add_note(report)
+    own.add_note(report.rpartition(CAUSE)[0] or report)
     return own
+
+
+CAUSE = "\nThe above exception was the direct cause of the following exception:\n"
+"""What Python writes between the traceback of a cause and that of the error it led to."""
 
 
 def _place() -> Path:

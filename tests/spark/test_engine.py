@@ -386,6 +386,19 @@ class Raising(ff.PythonOperation):
         return state
 
 
+def test_a_stage_that_has_failed_says_the_cause_once() -> None:
+    """A task that begins after another one has failed raises the error of that one's report."""
+    try:
+        try:
+            raise ZeroDivisionError("thirteen")
+        except ZeroDivisionError as error:
+            raise ff.OperationError("accumulate of 'm' failed: ZeroDivisionError: thirteen") from error
+    except ff.OperationError:
+        again = getattr(*place_of("error of a report"))(traceback.format_exc())
+    assert str(again) == "accumulate of 'm' failed: ZeroDivisionError: thirteen"
+    assert [note.count("Traceback") for note in again.__notes__] == [1]
+
+
 @pytest.mark.parametrize("at", ["accumulate", "combine", "finish"])
 def test_what_a_users_function_raises(spark: SparkSession, at: str) -> None:
     df = spark.range(0, 40, 1, 2).selectExpr("id as t", "id % 3 as k", "cast(id as int) as x")

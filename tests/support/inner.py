@@ -50,6 +50,7 @@ INNER = {
     "bits of integers in SQL": "aggregators.sums.sql_floats:bits",
     "choices of stored partials": "spark.stored.engine:Options",
     "scan by Spark": "spark.files.scan:Scan.by_spark",
+    "error of a report": "spark.session.failures:_again",
     "cores": "spark.session.parallelism:cores",
     "number of a task": "spark.input.row_numbers:partition_id",
     "recent states": "spark.streams.state:RECENT",
