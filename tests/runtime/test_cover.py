@@ -50,9 +50,9 @@ class Runs(NamedTuple):
 @st.composite
 def runs(draw: st.DrawFn, most: int = 30) -> Runs:
     """Runs over the windows of some keys: short ones, long ones, equal ones; windows that none takes in."""
-    sizes = draw(st.lists(st.integers(1, 24), min_size=1, max_size=4))
+    sizes = draw(st.lists(st.integers(1, 24), max_size=4))
     pairs = []
-    for _ in range(draw(st.integers(0, most))):
+    for _ in range(draw(st.integers(0, most)) if sizes else 0):
         key = draw(st.integers(0, len(sizes) - 1))
         start = sum(sizes[:key])
         first = draw(st.integers(0, sizes[key] - 1))
@@ -159,17 +159,6 @@ def test_operations(
     assert way_of(bound) == (way or way_of(bound))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_windows_without_values_and_those_whose_values_cancel(way: str) -> None:
-    """Three windows: +5, both, -5. Values that cancel are 0, and only windows without any are null."""
-    over, none = Runs(np.array([0, 1]), np.array([1, 2]), 4), np.empty(0, np.int64)
-    for type in (pa.int64(), pa.float64()):
-        bound = BoundAggregate("x", ff.Sum("x"), [type])
-        assert covered(bound, [5, -5], over, way) == [5, 0, -5, None]
-        assert covered(bound, [], Runs(none, none, 3), way) == [None] * 3
-        assert covered(bound, [], Runs(none, none, 0), way) == []
-
-
 # Operations
 
 
@@ -262,14 +251,6 @@ def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
     assert np.array_equal(states["total"].value(), values, equal_nan=True)
 
 
-def test_values_of_all_sizes() -> None:
-    """Some of them huge, over a line on which running states start anew."""
-    chance, over = np.random.default_rng(1), random_runs(1, 6000, 5000, 20)
-    values = chance.normal(0, 1, 6000) * 10.0 ** chance.integers(-8, 9, 6000)
-    values[chance.integers(0, 6000, 30)] = chance.choice([1e30, -1e30, 1e300, -1e300, np.nan, np.inf], 30)
-    check_floats(values.tolist(), over, every=7)
-
-
 CROWDED_OUT = [1e40, 1e20, 1e-9], Runs(np.array([0, 0, 0]), np.array([1, 1, 3]), 4)
 """A pair of floats has no room for the third of these values."""
 
@@ -311,15 +292,3 @@ def test_doubtful_windows_are_few() -> None:
         values[10_000] = 1e300
         check_floats(values, over, every=197)
     assert 0 < sum(call.args[4] for call in again.call_args_list) < 3 * 3 * limit_of("restart_steps")
-
-
-def test_plain_floats_of_a_users_own_are_never_deducted() -> None:
-    class Plain(CountingSum):
-        state = {"total": "float64"}
-        result = "float64"
-
-        def deduct(self, a: Any, b: Any) -> Any:
-            raise AssertionError
-
-    over = Runs(np.array([0, 1]), np.array([1, 2]), 3)
-    assert covered(BoundAggregate("x", Plain("x"), [pa.float64()]), [1e16, 1.0], over) == [1e16, 1e16 + 1, 1.0]

@@ -230,13 +230,6 @@ def test_dictionaries_without_an_order_go_by_value() -> None:
         assert low["c"].to_pylist() == ["high"]
 
 
-def test_no_events() -> None:
-    none = table().slice(0, 0)
-    for data in (none, table().schema.empty_table(), of_polars().head(0), none.to_reader()):
-        found = ff.events(data, time="t", by="c").window(ff.tumbling(10)).aggregate(low=ff.Min("c"))
-        assert found.to_pylist() == []
-
-
 def test_types_are_equal_where_their_categories_are() -> None:
     one, same, other = (Categories(pa.array(each)) for each in (["a", "b"], ["a", "b"], ["b", "a"]))
     assert one == same == pickle.loads(pickle.dumps(one))
