@@ -77,13 +77,6 @@ def test_spark_reads_standard_input_and_writes_standard_output(
     assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
 
 
-def test_the_format_goes_before_the_extension(folder: Path) -> None:
-    (folder / "e.csv").rename(folder / "events.txt")
-    said = ["--format", "csv", "--engine", "local", "--out", str(folder / "r.parquet")]
-    assert main(["run", str(folder / "events.txt"), *QUERY, *said]) == 0
-    assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
-
-
 def test_a_failed_job_writes_nothing_to_standard_output(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,9 +97,11 @@ def test_a_failed_job_writes_nothing_to_standard_output(
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
 def test_addresses_are_read_and_written(kind: str, folder: Path) -> None:
-    out = f"file://{folder}/r.{kind}"
+    """The format goes before the extension."""
+    out, said = f"file://{folder}/r.{kind}", ["--engine", "local", "--format", kind]
+    (folder / f"e.{kind}").rename(folder / "e.txt")
     for _ in range(2):  # an earlier result is replaced
-        assert main(["run", f"file://{folder}/e.{kind}", *QUERY, "--engine", "local", "--out", out]) == 0
+        assert main(["run", f"file://{folder}/e.txt", *QUERY, *said, "--out", out]) == 0
     assert rows_of(read((folder / f"r.{kind}").read_bytes(), kind)) == WANTED
     assert not [each for each in os.listdir(folder) if each.startswith(".")]
 
@@ -127,15 +122,8 @@ def test_a_folder_at_an_address_is_all_its_files(folder: Path, capsys: pytest.Ca
 def test_spark_reads_addresses_and_writes_a_new_folder_at_one(
     folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [
-        "run",
-        f"file://{folder}/e.parquet",
-        *QUERY,
-        "--engine",
-        "spark",
-        "--out",
-        f"file://{folder}/r.parquet",
-    ]
+    out = f"file://{folder}/r.parquet"
+    arguments = ["run", f"file://{folder}/e.parquet", *QUERY, "--engine", "spark", "--out", out]
     assert main(arguments) == 0
     assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
     before = sorted(os.listdir(folder / "r.parquet"))
