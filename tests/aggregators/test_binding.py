@@ -231,33 +231,6 @@ def test_bound_operations_can_be_sent(operation: Any) -> None:
 # --- operations of one state and one value at a time ------------------------------------------------------------------
 
 
-def test_python_operations() -> None:
-    made = bound(Joined("x"))
-    assert made.commutative is False
-    frames = ff.Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
-    made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
-    assert made.finish(made_states).to_pylist() == ["8", "97"]
-    assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
-
-
-class Histogram(Joined):
-    """A state that is a numpy array, whose == has no truth value."""
-
-    result = "list<int64>"
-
-    def create(self) -> Any:
-        return np.zeros(3, np.int64)
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return state + (np.arange(3) == value)
-
-
-def test_states_may_be_arrays() -> None:
-    table = pa.table({"t": [0, 1, 2], "x": [0, 2, 2]})
-    result = ff.events(table, time="t").window(ff.sliding(2, 1)).aggregate(h=Histogram("x"))
-    assert result["h"].to_pylist() == [[1, 0, 0], [1, 0, 1], [0, 0, 2], [0, 0, 1]]
-
-
 def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[int, str]]:
     """Key and joined values of each window that :class:`Joined` gives, in order."""
     found: dict[tuple[int, int], str] = {}
@@ -290,14 +263,19 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     assert max(held) <= partials
 
 
-class Pairs(Joined):
-    """Joins two columns."""
+class Places(Joined):
+    """Counts of values, and of another column in tens, in an array, whose == has no truth value."""
+
+    result = "list<int64>"
+
+    def create(self) -> Any:
+        return np.zeros(3, np.int64)
 
     def accumulate(self, state: Any, value: Any, other: Any) -> Any:
-        return f"{state}{value}{other}"
+        return state + (np.arange(3) == value) + 10 * (np.arange(3) == other)
 
 
-def test_rows_of_two_columns() -> None:
-    table = pa.table({"t": [0, 1, 1], "x": [0, 2, 4], "y": [1, 3, 5]})
-    result = ff.events(table, time="t").window(ff.tumbling(2)).aggregate(pairs=Pairs("x", "y"))
-    assert result["pairs"].to_pylist() == ["012345"]
+def test_states_may_be_arrays_of_several_columns() -> None:
+    table = pa.table({"t": [0, 1, 2], "x": [0, 2, 2], "y": [2, 1, 0]})
+    found = ff.events(table, time="t").window(ff.sliding(2, 1)).aggregate(h=Places("x", "y"))
+    assert found["h"].to_pylist() == [[1, 0, 10], [1, 10, 11], [10, 10, 2], [10, 0, 1]]

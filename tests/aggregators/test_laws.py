@@ -130,22 +130,6 @@ def distinct_sums(frames: Any, x: Any) -> Any:
     return np.array([np.unique(values).sum() for values in frames.group(x)])
 
 
-class SquaresOfRaw(ff.AggregateOperation):
-    """The variance from raw sums of squares, of which nothing is left where values are large and close."""
-
-    state = {"n": "int64", "total": "float64", "squares": "float64"}
-    result = "float64"
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"n": frames.count(), "total": frames.sum(x), "squares": frames.sum(x * x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {key: a[key] + b[key] for key in self.state}
-
-    def finish(self, a: Any) -> Any:
-        return a["squares"] - a["total"] ** 2 / np.maximum(a["n"], 1)
-
-
 class Remembers(Items):
     """Keeps every state it has combined, and changes the first of them later: no result at hand shows it."""
 
@@ -222,20 +206,10 @@ def test_a_deduct_that_is_declared_exact_must_be(values: list[float]) -> None:
     ff.check_laws(changed(Total, **of_floats), table, examples=20)
 
 
-DISTINCT = changed(
-    SquaresOfRaw,
-    accumulate=lambda self, frames, x: {
-        "n": frames.count(),
-        **dict.fromkeys(("total", "squares"), distinct_sums(frames, x)),
-    },
-    finish=lambda self, a: a["total"],
-)
 HIDDEN = {
     joined(ff.Skewness, "x", cubes=lambda a, b, both: a + b): ["ordinary", "near"],
     joined(ff.Kurtosis, "x", fourths=lambda a, b, both: both * (1 + 1e-8)): ["ordinary", "cancelling"],
     joined(ff.Covariance, "x", "y", xy=lambda a, b, both: a + b + (both - a - b) * 0.95): ["cancelling", "near"],
-    DISTINCT: ["cancelling"],
-    SquaresOfRaw("x"): ["near"],
 }
 
 
@@ -246,8 +220,6 @@ def test_rounding_does_not_hide_what_is_wrong(operation: Any, stream: str) -> No
     values = {"ordinary": ORDINARY, **STREAMS}[stream]
     with pytest.raises(ff.LawError, match=r"^(associativity|split)"):
         ff.check_laws(operation, pa.table({"x": values, "y": values[2:] + values[:2]}), examples=40)
-    if isinstance(operation, SquaresOfRaw) and operation is not DISTINCT:  # a formula that is right of other values
-        ff.check_laws(operation, pa.table({"x": ORDINARY}), examples=10)
 
 
 def test_examples_are_the_smallest() -> None:

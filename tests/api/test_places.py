@@ -55,26 +55,25 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "out"), [("parquet", "parquet"), ("csv", "json"), ("json", "csv"), ("arrow", "arrow")]
-)
+    ("kind", "out", "engine"),
+    [
+        ("parquet", "parquet", "local"), ("csv", "json", "local"), ("json", "csv", "local"),
+        ("arrow", "arrow", "local"), pytest.param("parquet", "parquet", "spark", marks=pytest.mark.spark),
+    ],
+)  # fmt: skip
 def test_events_come_by_standard_input_and_results_go_to_standard_output(
-    kind: str, out: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+    kind: str, out: str, engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    if engine == "spark":
+        request.getfixturevalue("spark")
     piped(monkeypatch, (folder / f"e.{kind}").read_bytes())
     formats = ["--format", kind, *(["--out-format", out] if out != kind else [])]
-    assert main(["run", "-", *formats, *QUERY, "--engine", "local", "--out", "-"]) == 0
+    assert main(["run", "-", *formats, *QUERY, "--engine", engine, "--out", "-"]) == 0
     seen = capsysbinary.readouterr()
     assert rows_of(read(seen.out, out)) == WANTED
     assert seen.err.startswith(b"4 windows in ")
     assert seen.err.endswith(b"written to standard output\n")
-
-
-def test_spark_reads_standard_input_and_writes_standard_output(
-    folder: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    piped(monkeypatch, (folder / "e.parquet").read_bytes())
-    assert main(["run", "-", "--format", "parquet", *QUERY, "--engine", "spark", "--out", "-"]) == 0
-    assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
 
 
 def test_a_failed_job_writes_nothing_to_standard_output(

@@ -76,15 +76,11 @@ def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int], a
     for tile in tiles:
         part = slice(tile.first, tile.last)
         widths = high[part] - low[part]
-        assert (tile.begin, tile.end) == (low[part].min(), high[part].max())
-        assert all(map(np.array_equal, tile.ranges(), (low[part] - tile.begin, high[part] - tile.begin)))
-        if any_order:
-            assert (tile.step, tile.widest) == (0, widths.max())
-            assert tile.end - tile.begin <= 2 * most
-            continue
-        assert tile.widest >= widths.max()
+        assert all(map(np.array_equal, tile.ranges(), (low[part] - low[part].min(), high[part] - tile.begin)))
         assert not tile.step or (set(np.diff(low[part])) <= {tile.step} and set(widths) == {tile.widest})
-        assert tile.last == tile.first + 1 or tile.end - tile.begin <= most
+        assert tile.widest >= widths.max()
+        assert any_order <= (tile.step == 0)
+        assert tile.last == tile.first + 1 or tile.end - tile.begin <= most * (1 + any_order)
 
 
 def test_blocks_of_long_runs() -> None:

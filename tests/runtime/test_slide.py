@@ -116,13 +116,6 @@ def test_slide_is_a_fold(name: str, data: st.DataObject, rows: int, bounds: dict
     assert said(states) == said(states_of(values))
 
 
-@given(st.data(), st.integers(1, 40))
-def test_ranges_that_can_be_sorted_need_no_tree(data: st.DataObject, rows: int) -> None:
-    low, high = data.draw(known.ranges(rows, ("shuffled",)))
-    with patch.object(*place_of("range tree"), None):
-        slide(MATRICES, matrices(rows), low, high)
-
-
 def test_the_way_is_chosen_by_the_ranges() -> None:
     """The tree only where sorting does not help, and there are no kernels; explicitly, anywhere."""
     sums, three = FOLDED["sum"], [1, 2, 3]
@@ -180,11 +173,3 @@ def test_doubtful_windows_are_rebuilt() -> None:
         again.reset_mock()
         check_floats([0.1 * n for n in range(1, 3000)], of_width(2999, 20), "deduct", every=50)
     assert not again.called, "ordinary values never need it"
-
-
-def test_without_the_rebuild_they_would_be_wrong() -> None:
-    never = patch.object(
-        *place_of("doubtful windows"), lambda operation, running, run, difference: np.zeros(len(run), bool)
-    )
-    with never, pytest.raises(AssertionError):
-        check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
