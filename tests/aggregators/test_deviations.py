@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.moments.deviations import ORDINARY
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, grid_of, gridded
+from framefold.aggregators.moments.grid_deviations import grid_of, gridded
 
 from ..oracles.exact import in_units
 from ..support.loops import WAYS, by, by_numpy, loops, needs_loops
@@ -173,11 +173,6 @@ def test_any_small_batch(events: list[tuple[int, float]]) -> None:
     values = np.array([value for _, value in events])
     with np.errstate(all="ignore"):
         check(Deviations.of(frames_of(index), values), index, values, list(range(index.max() + 1)))
-
-
-def test_the_grid_is_fine_enough() -> None:
-    """What is kept has 63 bits at least: 53 of a float, and those by which deviations exceed the grid."""
-    assert 53 + math.log2(MIN_STEPS) == 63
 
 
 # --- joined ----------------------------------------------------------------------------------------------------------

@@ -246,7 +246,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
 
 
 def zoned(windows: Any) -> Any:
-    return ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t").window(windows).aggregate()
+    return (
+        ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
+        .window(windows)
+        .aggregate(n=ff.Count())
+    )
 
 
 def counted(*windows: Any, **outputs: Any) -> Any:
