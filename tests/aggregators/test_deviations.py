@@ -258,23 +258,6 @@ def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
     assert Deviations.join_groups([(made, np.zeros(10, np.intp))], 1) is None
 
 
-@needs_loops
-def test_columns_of_several_lengths_are_not_joined() -> None:
-    a, b = states(10, 1), states(10, 2)
-    for place in range(6):
-        columns = a._contiguous()
-        columns[place] = columns[place][:9]
-        with pytest.raises(ValueError, match="must be of the length of index"):
-            loops.join_groups_of_deviations(columns, np.arange(10), b._contiguous(), ORDINARY)
-    columns, made = states(10, 1)._contiguous(), [np.zeros(2, np.int64), *np.zeros((5, 2))]
-    with pytest.raises(ValueError, match="the length of index"):
-        loops.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
-    with pytest.raises(ValueError, match="of one length"):
-        loops.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
-    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        loops.join_groups_of_deviations(columns, np.full(10, 2), made, ORDINARY)
-
-
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)
 
 

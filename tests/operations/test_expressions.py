@@ -23,9 +23,6 @@ import pytest
 
 import framefold as ff
 
-from ..support.stream_source import Source
-from ..support.stream_source import table as streamed
-
 Row = dict[str, Any]
 Node = tuple[str, Callable[[Row], Any]]
 """The text of an expression, and what it is of a row."""
@@ -353,21 +350,6 @@ def test_of_files_on_spark_and_their_dataframe(spark: Any, tmp_path: Path) -> No
     assert sum(few.aggregate(n=ff.Count()).toArrow()["n"].to_pylist()) == expected
     for each in (files, ff.events(spark.createDataFrame(table), time="t", by="k")):
         assert rows_of(turnover(each).toArrow()) == by_duckdb(table)
-
-
-@pytest.mark.slow
-def test_of_a_stream(spark: Any, tmp_path: Path, rocksdb: None) -> None:
-    rows = [streamed(0, 38), streamed(30, 68, seed=1), streamed(4000, 4001, 9)]
-    source = Source(spark, tmp_path).add(*rows)
-
-    def asked(of: Any) -> Any:
-        of = of.where(ff.expr("key <> 'd' and x > -1")).window(ff.tumbling("10 minutes"))
-        return of.aggregate(n=ff.Count(), s=ff.Sum(ff.expr("if(x > 0, x * 2, 0)")))
-
-    of = ff.events(source.plain.withWatermark("time", "10 minutes"), time="time", by="key")
-    assert source.start(asked(of)).awaitTermination(100)
-    batch = asked(ff.events(pa.concat_tables(rows[:2]), time="time", by="key"))
-    assert sorted(map(str, source.found().to_pylist())) == sorted(map(str, batch.to_pylist()))
 
 
 def test_of_a_relation() -> None:

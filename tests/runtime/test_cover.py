@@ -26,7 +26,7 @@ from ..support.plans import BoundAggregate
 from ..support.stages import cover, way_of
 from ..support.toys import Joined
 from .ranges import FLOATS as FLOAT_SUM
-from .ranges import NASTY, CountingSum, assert_own_values_only, texts
+from .ranges import NASTY, CountingSum, assert_own_values_only
 
 WAYS = ("deduct", "tree", "copies")
 
@@ -208,19 +208,6 @@ def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
     if longest <= 60:  # one event a window lives for half of `longest` on average
         assert operations <= 2 * 40_000 / restart * longest
     assert operation.calls <= 2 * 3 * restart + 2 * 40_000 // restart + 100
-
-
-def test_copies_are_made_some_windows_at_a_time() -> None:
-    """Each window's letters, in the order of rows, whatever is copied at a time; one combine for all but the first."""
-    over, (text, bound) = random_runs(5, 300, 40, 30), texts()
-    column = np.array([chr(97 + row % 26) for row in range(300)], object)
-    windows = over.own(column.tolist())
-    for room in (1, 50, 1 << 20):
-        text.combined = 0
-        with limits(copied_rows=room):
-            states = cover(bound, {"text": column}, over.first, over.last, over.windows)
-        assert states["text"].tolist() == ["".join(own) for own in windows]
-        assert text.combined == sum(len(own) - 1 for own in windows if own)
 
 
 # Floats

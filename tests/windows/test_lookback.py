@@ -226,6 +226,7 @@ def test_lookbacks_of_events_without_keys() -> None:
 
 
 AT, NULL = pa.table({"at": [1]}), pa.table({"at": pa.array([None], pa.int64()), "k": [1]})
+ZONED = pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))})
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ff.lookback(), ff.QueryError, r"lookback\(\) is given no size; expected some"),
     (lambda: ff.lookback(0), ff.QueryError, r"lookback\(\) is given the size 0; expected sizes above zero"),
@@ -236,21 +237,14 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: counted(ff.lookback(1, every=0)), ff.DurationError, "every is 0"),
     (lambda: counted(ff.lookback("1 month")), ff.DurationError, "time is '-1 month', but the time 't' is an integer"),
     (lambda: counted(ff.lookback("1 hour")), ff.DurationError, "time is '-1 hour', but the time 't' is an integer"),
-    (lambda: zoned(ff.lookback("1 month", timezone="Mars")), ff.QueryError, "timezone is 'Mars'"),
+    (lambda: ff.events(ZONED, time="t").window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count()),
+     ff.QueryError, "timezone is 'Mars'"),
     (lambda: counted(ff.lookback(1, at=AT)), ff.ColumnError, r"lookback\(at=\) lacks the column 'k'"),
     (lambda: counted(ff.lookback(1, at=NULL)), ff.ColumnError, r"column 'at' of lookback\(at=\) is null in 1 rows"),
     (lambda: counted(ff.lookback(1), ff.last_rows(2)), ff.QueryError, "a lookback and other windows; expected it al"),
     (lambda: counted(ff.lookback(1)), ff.QueryError, "would hide the column 'n_1' that is there"),
     (lambda: counted(ff.lookback(1), n_1=ff.Count().over(ff.landmark())), ff.QueryError, "would be called 'n_1'"),
 ]  # fmt: skip
-
-
-def zoned(windows: Any) -> Any:
-    return (
-        ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
-        .window(windows)
-        .aggregate(n=ff.Count())
-    )
 
 
 def counted(*windows: Any, **outputs: Any) -> Any:
