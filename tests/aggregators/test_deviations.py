@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.moments.deviations import ORDINARY
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, grid_of, gridded
+from framefold.aggregators.moments.grid_deviations import grid_of, gridded
 
 from ..oracles.exact import in_units
 from ..support.loops import WAYS, by, by_numpy, loops, needs_loops
@@ -175,11 +175,6 @@ def test_any_small_batch(events: list[tuple[int, float]]) -> None:
         check(Deviations.of(frames_of(index), values), index, values, list(range(index.max() + 1)))
 
 
-def test_the_grid_is_fine_enough() -> None:
-    """What is kept has 63 bits at least: 53 of a float, and those by which deviations exceed the grid."""
-    assert 53 + math.log2(MIN_STEPS) == 63
-
-
 # --- joined ----------------------------------------------------------------------------------------------------------
 
 
@@ -261,23 +256,6 @@ def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
     made.centre[:] = 0.0
     made.fields()[field][7] = value
     assert Deviations.join_groups([(made, np.zeros(10, np.intp))], 1) is None
-
-
-@needs_loops
-def test_columns_of_several_lengths_are_not_joined() -> None:
-    a, b = states(10, 1), states(10, 2)
-    for place in range(6):
-        columns = a._contiguous()
-        columns[place] = columns[place][:9]
-        with pytest.raises(ValueError, match="must be of the length of index"):
-            loops.join_groups_of_deviations(columns, np.arange(10), b._contiguous(), ORDINARY)
-    columns, made = states(10, 1)._contiguous(), [np.zeros(2, np.int64), *np.zeros((5, 2))]
-    with pytest.raises(ValueError, match="the length of index"):
-        loops.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
-    with pytest.raises(ValueError, match="of one length"):
-        loops.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
-    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        loops.join_groups_of_deviations(columns, np.full(10, 2), made, ORDINARY)
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)

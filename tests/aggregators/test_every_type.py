@@ -16,7 +16,7 @@ import pytest
 import framefold as ff
 
 from ..oracles import brute
-from ..oracles.brute import ANY, OF_VALUES, VALUES, Row, assert_right, close, column, expected, known, ordered, table_of
+from ..oracles.brute import ANY, OF_VALUES, Row, assert_right, close, column, expected, known, ordered, table_of
 from ..support.plans import BoundAggregate
 
 SECOND = dt.timedelta(seconds=1)
@@ -263,8 +263,3 @@ def test_columns_of_nulls_and_numbers_beyond_their_type() -> None:
     assert one_window(pa.array([Decimal("1.5")] * 3, pa.decimal128(4, 2)), x=ff.DistinctSum("x")) == {
         "x": Decimal("1.50")
     }
-
-
-def test_bins_deduct_and_values_do_not() -> None:
-    assert BoundAggregate("x", ff.Histogram("x", bins=[0, 1]), [VALUES["int64"][0]]).deducts[0]
-    assert not BoundAggregate("x", ff.Histogram("x"), [VALUES["int64"][0]]).deducts[0]

@@ -27,6 +27,10 @@ def int32(*values: int) -> Any:
 SUMS, CODES = np.zeros((2, 3), np.int64), (room(2, INT32), room(2, np.intp), room(2, np.intp))
 ITEMS = [(ONE, TWO - 1), (ONE + 1, TWO), (ONE, TWO[::-1].copy()), (ONE, np.array([0, 2]))]
 BOUNDS = [([0], [4], 2), ([-1], [2], 2), ([2], [2], 2), ([0], [3], 1), ([0, 0], [3, 2], 2)]
+EVERY, FIRST, LAST = (-(2**63), 2**63 - 1), np.array([1, 0]), np.array([1, 1])
+PARTS = [np.zeros(10, np.int64), *np.zeros((5, 10))]
+"""Deviations of ten groups."""
+MADE = [part[:2].copy() for part in PARTS]
 REFUSED: list[tuple[str, str, tuple[Any, ...]]] = [
     # groups
     ("must be of one length", "add_parts", (np.ones(2), INDEX, MANY, 1.0, SUMS)),
@@ -36,6 +40,18 @@ REFUSED: list[tuple[str, str, tuple[Any, ...]]] = [
     ("must be of one length", "take_extremes", (ONES, room(2, np.intp), True, room(2, float))),
     ("room for as many", "left_of_parts", (ONES, INDEX, MANY, 1.0, room(2, float), INDEX)),
     ("be as long", "join_parts", (SUMS, MANY, 1.0, 40, 1.0, room(2, float), room(3, float))),
+    *(
+        ("must be of the length of index", "join_groups_of_deviations", (parts, np.arange(10), PARTS, 1.0))
+        for parts in ([part[: 9 + (at != place)] for at, part in enumerate(PARTS)] for place in range(6))
+    ),
+    ("the length of index", "join_groups_of_deviations", (PARTS, np.zeros(9, np.intp), MADE, 1.0)),
+    ("of one length", "join_groups_of_deviations", (PARTS, np.zeros(10, np.intp), [room(1), *MADE[1:]], 1.0)),
+    ("group 2 of a row is not among 2", "join_groups_of_deviations", (PARTS, np.full(10, 2), MADE, 1.0)),
+    # windows: never does the first window of a row come before that of the row before it
+    ("1 windows begin and 2 end", "ranges_of_windows", (FIRST, LAST, room(1), False, *EVERY, *np.zeros((3, 1), int))),
+    ("first and last must be", "ranges_of_windows", (FIRST, ONE, room(1), False, *EVERY, *np.zeros((3, 1), int))),
+    ("first and last must be of one length", "count_windows", (FIRST, ONE, room(1), False, *EVERY)),
+    ("number must be of one length", "ranges_of_windows", (FIRST, LAST, ONE, False, *EVERY, room(1), room(1), room(2))),
     # ranges
     *(("ranges must be of the values", "items_of_ranges", (ONE, edges, False, at, room(1))) for edges, at in ITEMS),
     ("a key for each", "keys_of_floats", (room(2, float), room(1))),

@@ -55,33 +55,25 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "out"), [("parquet", "parquet"), ("csv", "json"), ("json", "csv"), ("arrow", "arrow")]
-)
+    ("kind", "out", "engine"),
+    [
+        ("parquet", "parquet", "local"), ("csv", "json", "local"), ("json", "csv", "local"),
+        ("arrow", "arrow", "local"), pytest.param("parquet", "parquet", "spark", marks=pytest.mark.spark),
+    ],
+)  # fmt: skip
 def test_events_come_by_standard_input_and_results_go_to_standard_output(
-    kind: str, out: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+    kind: str, out: str, engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:  # fmt: skip
+    if engine == "spark":
+        request.getfixturevalue("spark")
     piped(monkeypatch, (folder / f"e.{kind}").read_bytes())
     formats = ["--format", kind, *(["--out-format", out] if out != kind else [])]
-    assert main(["run", "-", *formats, *QUERY, "--engine", "local", "--out", "-"]) == 0
+    assert main(["run", "-", *formats, *QUERY, "--engine", engine, "--out", "-"]) == 0
     seen = capsysbinary.readouterr()
     assert rows_of(read(seen.out, out)) == WANTED
     assert seen.err.startswith(b"4 windows in ")
     assert seen.err.endswith(b"written to standard output\n")
-
-
-def test_spark_reads_standard_input_and_writes_standard_output(
-    folder: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    piped(monkeypatch, (folder / "e.parquet").read_bytes())
-    assert main(["run", "-", "--format", "parquet", *QUERY, "--engine", "spark", "--out", "-"]) == 0
-    assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
-
-
-def test_the_format_goes_before_the_extension(folder: Path) -> None:
-    (folder / "e.csv").rename(folder / "events.txt")
-    said = ["--format", "csv", "--engine", "local", "--out", str(folder / "r.parquet")]
-    assert main(["run", str(folder / "events.txt"), *QUERY, *said]) == 0
-    assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
 
 
 def test_a_failed_job_writes_nothing_to_standard_output(
@@ -104,9 +96,11 @@ def test_a_failed_job_writes_nothing_to_standard_output(
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
 def test_addresses_are_read_and_written(kind: str, folder: Path) -> None:
-    out = f"file://{folder}/r.{kind}"
+    """The format goes before the extension."""
+    out, said = f"file://{folder}/r.{kind}", ["--engine", "local", "--format", kind]
+    (folder / f"e.{kind}").rename(folder / "e.txt")
     for _ in range(2):  # an earlier result is replaced
-        assert main(["run", f"file://{folder}/e.{kind}", *QUERY, "--engine", "local", "--out", out]) == 0
+        assert main(["run", f"file://{folder}/e.txt", *QUERY, *said, "--out", out]) == 0
     assert rows_of(read((folder / f"r.{kind}").read_bytes(), kind)) == WANTED
     assert not [each for each in os.listdir(folder) if each.startswith(".")]
 
@@ -127,15 +121,8 @@ def test_a_folder_at_an_address_is_all_its_files(folder: Path, capsys: pytest.Ca
 def test_spark_reads_addresses_and_writes_a_new_folder_at_one(
     folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [
-        "run",
-        f"file://{folder}/e.parquet",
-        *QUERY,
-        "--engine",
-        "spark",
-        "--out",
-        f"file://{folder}/r.parquet",
-    ]
+    out = f"file://{folder}/r.parquet"
+    arguments = ["run", f"file://{folder}/e.parquet", *QUERY, "--engine", "spark", "--out", out]
     assert main(arguments) == 0
     assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
     before = sorted(os.listdir(folder / "r.parquet"))

@@ -9,7 +9,6 @@ from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,7 +24,6 @@ from ..support.columns import (
     code_key,
     code_numbers,
     code_ordered,
-    groups_by_runs,
     groups_by_sorting,
     groups_of,
     stable_order,
@@ -103,6 +101,15 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, limi
 CODES, TWO, REAL = np.array([0, 2], np.int32), np.zeros(2, np.int64), np.zeros(2)
 PAIRS = np.zeros(3), np.zeros(3)
 ADDERS = (1.5, 1.5, 1.5)
+THREE, REALS, MUST = np.zeros(3, np.int64), np.zeros(3), "must (be|lie|have)"
+EMPTY = np.array([0, 1, 1]), np.array([1, 1, 2])
+OTHERS = [  # ranges that are not all of three rows
+    (np.array(begin), np.array(end))
+    for begin, end in (
+        ([2, 2, 1], [3, 4, 2]), ([0, -1, 0], [1, 1, 1]), ([0, 2, 0], [3, 1, 3]), ([1, 1, 1], [2, -(2**63), 2]),
+        ([0, -(2**63), 0], [1, 2**63 - 1, 1]), ([2, 2, 9], [3, 3, 10]),
+    )
+]  # fmt: skip
 REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("number_codes", (np.full(1, 5), np.zeros(2, np.int32)), "code 5 of a row is not among 2"),
     ("number_rows", (np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp)), "a code has no number"),
@@ -126,49 +133,73 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ("rows_of_windows", (CODES, TWO, np.array([0, 2, 3]), np.zeros(3, np.int64)), "as many rows of one code as there"),
     ("sums_about", ([TWO + 1, *[REAL] * 5], True, CODES, [np.zeros(2) for _ in range(4)], TWO, 2.0**420),
      "code 2 of a row is not among 2"),
+    ("sort_by_bits", (THREE, THREE[:2], 0, 3), "of one length, and bits from 0 to 63"),
+    *(("sort_by_bits", (THREE, THREE, *of), "bits from 0 to 63") for of in ((3, 2), (0, 64), (-1, 3))),
+    ("group_sorted", (THREE, 2, THREE, THREE[:2], THREE), "of one length"),
+    ("group_sorted", (np.array([0, 3, 1]), 2, THREE, THREE, THREE), "row 3 is not among 3"),
+    ("order_codes", (THREE, THREE, np.zeros(2, np.intp)), "of one length"),
+    ("order_codes", (np.full(1, 2), THREE, np.zeros(1, np.intp)), "code 2 of a row is not among 2"),
+    *(("window_sums", (THREE, width, THREE), MUST) for width in (3, 0)),
+    ("range_sums", (THREE, THREE[:2], THREE, THREE), MUST),
+    *(("range_sums", (THREE, *ranges, THREE), "must be of rows") for ranges in OTHERS),
+    *(
+        ("first_rows", (THREE, *of, THREE), MUST)
+        for of in (
+            (THREE, THREE, THREE[:2], THREE), (THREE[:2], THREE, THREE, THREE), (THREE, THREE, THREE - 1, THREE),
+            (THREE, THREE, THREE + 3, THREE), (THREE, THREE + 4, THREE, THREE), (THREE + 1, THREE, THREE, THREE),
+        )
+    ),
+    *(
+        ("plane_sums", (REALS, low, width, *of, ADDERS, sums, lost), MUST)
+        for low, width, of, sums, lost in (
+            (REAL, 2, (None, None), REAL, None), (REALS, 2, (None, None), REALS, None),
+            (REALS, 2, (None, None), REAL, REALS), (REALS, 4, (None, None), REAL[:0], None),
+            (REALS, 2, (THREE, THREE), REAL, None), (REALS, 2, (THREE, None), REALS, None),
+            (REAL, 2, (THREE, THREE), REALS, None),
+        )
+    ),
+    ("transpose", (np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)), MUST),
+    ("transpose", (np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)), MUST),
+    ("range_extremes", (REALS, THREE[:2], THREE, True, REALS), "there must be"),
+    ("range_extremes", (REALS, THREE, THREE, True, REAL), "there must be"),
+    *(
+        ("range_extremes", (REALS, *ranges, least, REALS), "must be of rows, and not empty")
+        for ranges in (*OTHERS, EMPTY) for least in (True, False)
+    ),
+    ("range_extremes", (REALS[:0], THREE, THREE + 1, True, REALS), "must be of rows, and not empty"),
 ]  # fmt: skip
 
 
 @needs_loops
 @pytest.mark.parametrize(("loop", "arguments", "said"), REFUSED)
 def test_loops_check_what_they_get(loop: str, arguments: tuple[Any, ...], said: str) -> None:
-    own = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    own = [each.copy() if isinstance(each, np.ndarray) and each.data.contiguous else each for each in arguments]
     with pytest.raises((IndexError, ValueError), match=said):
         getattr(loops, loop)(*own)
 
 
 @needs_loops
-@given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=30).map(sorted), min_size=1, max_size=9))
-def test_ascending_codes_are_found_among_all(runs: list[list[int]]) -> None:
-    rows = np.array(list(itertools.chain(*runs)), np.int64)
-    edges = [0, *itertools.accumulate(map(len, runs))]
-    group, first = groups_by_runs(rows.copy(), edges)
-    values, expected, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    np.testing.assert_array_equal(group, inverse)
-    np.testing.assert_array_equal(first, expected)
-    assert len(first) == len(values)
+def test_loops_of_ranges_without_rows() -> None:
+    """Sums by planes leave windows that are not of rows to another way."""
+    assert not any(loops.plane_sums(REALS, REALS, 3, *ranges, ADDERS, REALS.copy(), None) for ranges in OTHERS)
+    loops.range_extremes(np.zeros(0), THREE[:0], THREE[:0], True, np.zeros(0))
 
 
 @needs_loops
 def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -> None:
-    schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64()})
+    """Three files, each of two row groups: the first half of the time, then the second one."""
+    schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.int64()})
     plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs={"sum": ff.Sum("x"), "most": ff.Max("x")})
-    rng = np.random.default_rng(1)
     several: list[stages.Partials] = []
-    files = []
-    for rank in range(6):  # three files, each of two row groups: the first half of the time, then the second one
+    for rank in range(6):
         half = np.arange(50) + 50 * (rank % 2)
-        events = pa.table({"t": half, "k": half % 7, "x": rng.normal(0, 1, 50)}, schema)
-        files.append(events)
-        add_or_append(several, accumulate(plan, events, rank))
+        add_or_append(
+            several, accumulate(plan, pa.table({"t": half, "k": half % 7, "x": half * (rank + 1)}, schema), rank)
+        )
     assert list(map(len, several)) == [50, 50]
-    found = stages.results(plan, stages.merged(several).table)
-    united = pa.concat_tables(files)  # noqa: F841  # duckdb reads it by name
-    expected = duckdb.sql("SELECT k, t, fsum(x), max(x) FROM united GROUP BY ALL ORDER BY ALL").fetchall()
-    starts = found["window"].combine_chunks().field("start").to_pylist()
-    assert list(zip(found["k"].to_pylist(), starts, strict=True)) == [row[:2] for row in expected]
-    np.testing.assert_allclose(found["sum"].to_numpy(), [row[2] for row in expected], rtol=1e-14)
-    assert found["most"].to_pylist() == [row[3] for row in expected]
+    rows = stages.results(plan, stages.merged(several).table).to_pylist()
+    first = [(t % 7, t, *((9 * t, 5 * t) if t < 50 else (12 * t, 6 * t))) for t in range(100)]
+    assert [(row["k"], row["window"]["start"], row["sum"], row["most"]) for row in rows] == sorted(first)
 
 
 # Rows that are equal in every column, whatever its type and however many groups there are
@@ -254,23 +285,3 @@ def test_groups_by_sorting(size: int, way: str) -> None:
     expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     assert all(map(np.array_equal, (values, first, group, counts), expected))
     check_stable(codes, size)
-
-
-THREE = np.zeros(3, np.int64)
-NOT_SORTED: list[tuple[str, tuple[Any, ...], str]] = [
-    ("sort_by_bits", (THREE, THREE[:2], 0, 3), "of one length, and bits from 0 to 63"),
-    ("sort_by_bits", (THREE, THREE, 3, 2), "of one length, and bits from 0 to 63"),
-    ("sort_by_bits", (THREE, THREE, 0, 64), "of one length, and bits from 0 to 63"),
-    ("sort_by_bits", (THREE, THREE, -1, 3), "of one length, and bits from 0 to 63"),
-    ("group_sorted", (THREE, 2, THREE.copy(), THREE[:2], THREE.copy()), "of one length"),
-    ("group_sorted", (np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64)), "row 3 is not among 3"),
-    ("order_codes", (THREE, THREE.copy(), np.zeros(2, np.intp)), "of one length"),
-    ("order_codes", (np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp)), "code 2 of a row is not among 2"),
-]
-
-
-@needs_loops
-@pytest.mark.parametrize(("loop", "arguments", "said"), NOT_SORTED)
-def test_what_loops_cannot_sort_or_count(loop: str, arguments: tuple[Any, ...], said: str) -> None:
-    with pytest.raises((ValueError, IndexError), match=said):
-        getattr(loops, loop)(*arguments)

@@ -116,17 +116,6 @@ def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int)
             assert (loose[i] == loose[j]) == (x == y)
 
 
-@given(st.lists(st.tuples(*[st.integers(0, 2**40)] * 4), min_size=1, max_size=20))
-def test_codes_beyond_the_room(rows: list[tuple[int, ...]]) -> None:
-    columns = [(np.array([row[i] for row in rows], np.int64), 2**40 + 1) for i in range(4)]
-    packed, size = pack(columns, len(rows))
-    assert packed.max() < size <= MAX_PACKED
-    order = sorted(range(len(rows)), key=lambda i: rows[i])
-    assert [rows[i] for i in np.argsort(packed, kind="stable").tolist()] == [rows[i] for i in order]
-    for i in range(len(rows)):
-        assert [packed[i] == packed[j] for j in range(len(rows))] == [rows[i] == rows[j] for j in range(len(rows))]
-
-
 def test_codes_by_definition() -> None:
     """No columns are one key; dense codes have no holes; those in the order of appearance begin at 0."""
     packed, size = pack([], 3)

@@ -17,7 +17,7 @@ import framefold as ff
 
 from ..support.examples import times
 from ..support.inner import inner, place_of
-from ..support.limits import limit_of, limits
+from ..support.limits import limits
 from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
@@ -116,45 +116,6 @@ def test_slide_is_a_fold(name: str, data: st.DataObject, rows: int, bounds: dict
     assert said(states) == said(states_of(values))
 
 
-def widths_that_change() -> Ranges:
-    """Wide windows where rows are dense, narrow ones where they are sparse, all chained."""
-    chance = np.random.default_rng(2)
-    low = np.sort(chance.integers(0, 9000, 4000))
-    high = np.maximum.accumulate(low + np.where(low < 3000, 700, 1 + chance.integers(0, 4, 4000)))
-    return low, np.minimum(high, 10_000)
-
-
-ROWS = np.arange(3000)
-LONG: dict[str, Ranges] = {
-    "one run": of_keys([3 * limit_of("restart_rows") + 77], [60]),
-    "one run, wide": of_keys([3 * limit_of("restart_rows") + 77], [5000]),
-    "many runs": of_keys([1, 2, 3, 4, 5, 6, 7, 8] * 300, [8] * 2400),
-    "widths that change": widths_that_change(),
-    "growing among others": (
-        np.concatenate([0 * ROWS, 3000 + np.maximum(ROWS - 9, 0), 0 * ROWS + 6000]),
-        np.concatenate([ROWS + 1, 3001 + ROWS, 6001 + ROWS]),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_long_ranges(name: str) -> None:
-    """As many rows as the limits are made for; some windows are looked at."""
-    low, high = LONG[name]
-    states = matrices(int(high.max()))
-    slid = slide(MATRICES, states, low, high)
-    for window in range(0, len(low), 1 + len(low) // 10):
-        found = [int(slid[key][window]) for key in "abcd"]
-        assert found == product(states, int(low[window]), int(high[window])), (window, low[window], high[window])
-
-
-@given(st.data(), st.integers(1, 40))
-def test_ranges_that_can_be_sorted_need_no_tree(data: st.DataObject, rows: int) -> None:
-    low, high = data.draw(known.ranges(rows, ("shuffled",)))
-    with patch.object(*place_of("range tree"), None):
-        slide(MATRICES, matrices(rows), low, high)
-
-
 def test_the_way_is_chosen_by_the_ranges() -> None:
     """The tree only where sorting does not help, and there are no kernels; explicitly, anywhere."""
     sums, three = FOLDED["sum"], [1, 2, 3]
@@ -184,15 +145,20 @@ def of_width(rows: int, width: int) -> Ranges:
 
 @pytest.mark.parametrize("way", ["deduct", "two-stacks", "range tree"])
 @times(4)
-@given(values=st.lists(st.sampled_from(NASTY) | st.floats(), min_size=1, max_size=40), data=st.data())
-@example(values=[1e16, 1.0, -1e16, 1.0, 1.0], data=None)
-@example(values=[1e300, 1.0, 5e-324, 5e-324, 0.1], data=None)
-@example(values=[1e300, -1e300, 1e284, 1.0, 1.0], data=None)
-def test_nasty_values_pass_through(way: str, values: list[float], data: Any) -> None:
+@given(
+    values=st.lists(st.sampled_from(NASTY) | st.floats(), min_size=1, max_size=40),
+    data=st.data(),
+    bounds=known.some_bounds(),
+)
+@example(values=[1e16, 1.0, -1e16, 1.0, 1.0], data=None, bounds={})
+@example(values=[1e300, 1.0, 5e-324, 5e-324, 0.1], data=None, bounds={})
+@example(values=[1e300, -1e300, 1e284, 1.0, 1.0], data=None, bounds={})
+def test_nasty_values_pass_through(way: str, values: list[float], data: Any, bounds: dict[str, int]) -> None:
+    """Also where running states start anew every few rows, and where few rows are many."""
     shapes = ("of keys", "forward", "any") if way == "range tree" else ("of keys", "forward", "growing")
-    check_floats(
-        values, of_width(len(values), 2) if data is None else data.draw(known.ranges(len(values), shapes)), way
-    )
+    ranges = of_width(len(values), 2) if data is None else data.draw(known.ranges(len(values), shapes))
+    with limits(**bounds):
+        check_floats(values, ranges, way)
 
 
 SMALL_AMONG_LARGE = [1e25, 0.1, 0.7, -1e25, 1e-9, 0.3, 1e20, 1e-12] + [0.1 * n for n in range(30)]
@@ -207,25 +173,3 @@ def test_doubtful_windows_are_rebuilt() -> None:
         again.reset_mock()
         check_floats([0.1 * n for n in range(1, 3000)], of_width(2999, 20), "deduct", every=50)
     assert not again.called, "ordinary values never need it"
-
-
-def test_without_the_rebuild_they_would_be_wrong() -> None:
-    never = patch.object(
-        *place_of("doubtful windows"), lambda operation, running, run, difference: np.zeros(len(run), bool)
-    )
-    with never, pytest.raises(AssertionError):
-        check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
-
-
-def test_many_slides() -> None:
-    """Values of all sizes, some of them huge: sampled windows against exact fractions."""
-    chance, rows = np.random.default_rng(4), 200_000
-    values = chance.normal(0, 1, rows) * 10.0 ** chance.integers(-8, 9, rows)
-    values[chance.integers(0, rows, 25)] = chance.choice([1e30, -1e30, 1e300, np.nan, np.inf], 25)
-    listed = values.tolist()
-    low, high = of_width(rows, 20)
-    found = slide(known.FLOATS, known.floats(values), low, high, "deduct")["total"].value()
-    near = np.flatnonzero(~(np.abs(values) < 1e20))
-    windows = np.unique(np.concatenate([near, near + 20, near + 30, chance.integers(0, rows, 300)]))
-    for window in windows[windows < len(low)].tolist():
-        known.assert_own_values_only(float(found[window]), listed[low[window] : high[window]])

@@ -21,7 +21,6 @@ from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
-from ..support.states import join, take
 from .ranges import MATRICES, CountingSum, Ranges, filled, letters, lines_run, matrices, of_keys, product, ranges, texts
 
 # Scans: the states of every beginning or end of many blocks at once, at one combine a row
@@ -66,13 +65,6 @@ def test_pieces_of_long_blocks() -> None:
     assert text.combined <= 2 * rows
     cases = ([64, 3], 64), ([65, 3], 9), ([5000] * 256, 5000), ([5000] * 255, 71), ([], 1)
     assert all(piece_size(np.array(lengths, np.int64)) == size for lengths, size in cases)
-
-
-def test_take_and_join() -> None:
-    column = letters(4)
-    assert take(column, np.array([3, 1]))["text"].tolist() == ["D", "B"]
-    assert take(column, slice(1, 3))["text"].tolist() == ["B", "C"]
-    assert join([take(column, slice(0, 1)), take(column, slice(2, 4))])["text"].tolist() == ["A", "C", "D"]
 
 
 # Two-stacks side by side: long runs, at no more than three a window

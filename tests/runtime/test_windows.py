@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.runtime.frames import window_ranges
 
-from ..support.loops import WAYS, by, loops, needs_loops, without_loops
+from ..support.loops import WAYS, by, without_loops
 from ..support.windows import PartialsView, Ranges, TimeColumn, reach
 
 TIME = TimeColumn("t", pa.int64())
@@ -38,33 +38,6 @@ def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]]
     with without_loops():
         by_numpy = window_ranges.ranges_by_id("windows", view, first, first + last, empty)
     assert [column.tolist() for column in with_loop] == [column.tolist() for column in by_numpy]
-
-
-@needs_loops
-def test_windows_that_do_not_end_as_many_as_begin() -> None:
-    """Where the first window of a row is below that of the row before it, which is never so."""
-    first, last, starts, windows = np.array([1, 0]), np.array([1, 1]), np.zeros(1, np.int64), np.empty(1, np.int64)
-    every = window_ranges.EVERY
-    for loop, arguments, said in (
-        (
-            loops.ranges_of_windows,
-            (last, starts, False, *every, windows, windows, windows),
-            "1 windows begin and 2 end",
-        ),
-        (
-            loops.ranges_of_windows,
-            (last[:1], starts, False, *every, windows, windows, windows),
-            "first and last must be",
-        ),
-        (loops.count_windows, (last[:1], starts, False, *every), "first and last must be of one length"),
-        (
-            loops.ranges_of_windows,
-            (last, starts, False, *every, windows, windows, first),
-            "number must be of one length",
-        ),
-    ):
-        with pytest.raises(ValueError, match=said):
-            loop(first, *arguments)
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:

@@ -171,19 +171,6 @@ def test_two_orders_do_not_fit() -> None:
         ff.together(a=ff.events(table(), time="t", by="c"), b=ff.events(other, time="t", by="c"))
 
 
-def test_files(tmp_path: Any) -> None:
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table().schema) as writer:
-        writer.write_table(table())
-    of_pandas().to_parquet(tmp_path / "a.parquet")
-    pq.write_table(table(), tmp_path / "b.parquet", row_group_size=3)
-    arrow = ff.files(str(tmp_path / "a.arrow"), format="arrow")
-    for files in (arrow, *(ff.parquet(str(tmp_path / f"{name}.parquet")) for name in "ab")):
-        found = ff.events(files, time="t", by="c").window(ff.tumbling(20)).aggregate(low=ff.Min("c"), x=ff.Max("x"))
-        assert found["c"].to_pylist() == [None, "low", "mid", "high", "top"], files
-        low = ff.events(files, time="t").window(ff.tumbling(10)).aggregate(low=ff.Min("c"))["low"].to_pylist()
-        assert low == ["low", "low"], files
-
-
 def test_numbers_as_categories() -> None:
     """What adds goes by the values, what compares by the order, and what needs both says so."""
     data = pandas.DataFrame({"t": [1, 2, 3], "c": pandas.Categorical([3, 1, 2], [3, 1, 2], ordered=True)})
@@ -228,13 +215,6 @@ def test_dictionaries_without_an_order_go_by_value() -> None:
         assert found["c"].to_pylist() == ["high", "low", "mid"]
         low = ff.events(data, time="t").window(ff.tumbling(10)).aggregate(c=ff.Min("c"))
         assert low["c"].to_pylist() == ["high"]
-
-
-def test_no_events() -> None:
-    none = table().slice(0, 0)
-    for data in (none, table().schema.empty_table(), of_polars().head(0), none.to_reader()):
-        found = ff.events(data, time="t", by="c").window(ff.tumbling(10)).aggregate(low=ff.Min("c"))
-        assert found.to_pylist() == []
 
 
 def test_types_are_equal_where_their_categories_are() -> None:
@@ -358,8 +338,9 @@ def test_several_orders_in_files_batches_and_chunks(tmp_path: Path) -> None:
                 compared(each)
 
 
-def test_parts_of_one_order_and_other_dictionaries_of_it(tmp_path: Path) -> None:
-    files = folder(tmp_path, "arrow", FIRST, dictionary(["mid", "low"], ["low", "mid"]), dictionary(["high"], ["high"]))
+@pytest.mark.parametrize("format", ["arrow", "parquet"])
+def test_parts_of_one_order_and_other_dictionaries_of_it(format: str, tmp_path: Path) -> None:
+    files = folder(tmp_path, format, FIRST, dictionary(["mid", "low"], ["low", "mid"]), dictionary(["high"], ["high"]))
     assert compared(files) == {"low": ["low"], "high": ["high"]}
     assert compared(files, "c") == {"c": LEVELS, "low": LEVELS, "high": LEVELS}
     assert compared(pa.table({"t": [0, 1], "c": FIRST}).slice(0, 0)) == {"low": [], "high": []}

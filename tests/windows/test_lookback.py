@@ -226,6 +226,7 @@ def test_lookbacks_of_events_without_keys() -> None:
 
 
 AT, NULL = pa.table({"at": [1]}), pa.table({"at": pa.array([None], pa.int64()), "k": [1]})
+ZONED = pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))})
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ff.lookback(), ff.QueryError, r"lookback\(\) is given no size; expected some"),
     (lambda: ff.lookback(0), ff.QueryError, r"lookback\(\) is given the size 0; expected sizes above zero"),
@@ -236,6 +237,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: counted(ff.lookback(1, every=0)), ff.DurationError, "every is 0"),
     (lambda: counted(ff.lookback("1 month")), ff.DurationError, "time is '-1 month', but the time 't' is an integer"),
     (lambda: counted(ff.lookback("1 hour")), ff.DurationError, "time is '-1 hour', but the time 't' is an integer"),
+    (lambda: ff.events(ZONED, time="t").window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count()),
+     ff.QueryError, "timezone is 'Mars'"),
     (lambda: counted(ff.lookback(1, at=AT)), ff.ColumnError, r"lookback\(at=\) lacks the column 'k'"),
     (lambda: counted(ff.lookback(1, at=NULL)), ff.ColumnError, r"column 'at' of lookback\(at=\) is null in 1 rows"),
     (lambda: counted(ff.lookback(1), ff.last_rows(2)), ff.QueryError, "a lookback and other windows; expected it al"),
@@ -253,12 +256,6 @@ def counted(*windows: Any, **outputs: Any) -> Any:
 def test_what_is_refused(call: Callable[[], Any], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         call()
-
-
-def test_an_unknown_zone_is_refused() -> None:
-    zoned = ff.events(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC"))}), time="t")
-    with pytest.raises(ff.QueryError, match="timezone is 'Mars'"):
-        zoned.window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count())
 
 
 def test_three_engines(spark: Any, tmp_path: Path) -> None:

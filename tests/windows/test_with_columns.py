@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +16,39 @@ import framefold as ff
 
 from ..support.limits import limits
 from ..support.loops import needs_loops
-from .test_as_they_come import OUTPUTS, assert_alike, right
+from .test_as_they_come import OUTPUTS, WINDOWS, Where, assert_alike, by_rows, right, rows_of_windows
 from .test_as_they_come import events as of_all_types
 
-Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
-"""The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
-
-
-def by_time(first: int, last: int) -> Window:
-    return lambda rows, at: [row for row in rows if rows[at][0] + first <= row[0] <= rows[at][0] + last]
-
-
-def of_times(rows: list[tuple[int, int]], at: int) -> list[tuple[int, int]]:
-    times = sorted({time for time, _ in rows if time <= rows[at][0]})[-2:]
-    return [row for row in rows if row[0] in times]
-
-
-KINDS: dict[str, tuple[Any, Window]] = {
-    "around time": (ff.around(time=(-3, 1)), by_time(-3, 1)),
-    "around time, left": (ff.around(time=(-3, 0), closed="left"), by_time(-3, -1)),
-    "around time, none": (ff.around(time=(0, 0), closed="neither"), lambda rows, at: []),
-    "around rows": (
-        ff.around(rows=(-2, 1)), lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
+KINDS: dict[str, tuple[Any, Where]] = {
+    **{kind: WINDOWS[kind] for kind in (
+        "so far", "rows (-2, -1), if any", "last 2, full", "last 9", "time [-4, 6] both", "time [-9, 0] left",
+        "time [0, 0] neither",
+    )},
+    "around rows": (ff.around(rows=(-2, 1)), by_rows(-2, 1, full=True)),
+    "last times": (
+        ff.last_rows(2, ties="distinct_time"),
+        lambda ticks, at: [
+            place for place, tick in enumerate(ticks) if tick in sorted({t for t in ticks if t <= ticks[at]})[-2:]
+        ],
     ),
-    "around rows, partial": (
-        ff.around(rows=(-2, 1), min_fill="partial"), lambda rows, at: rows[max(at - 2, 0) : at + 2],
-    ),
-    "last rows": (ff.last_rows(3), lambda rows, at: rows[max(at - 2, 0) : at + 1]),
-    "last rows, full": (ff.last_rows(3, min_fill="full"), lambda rows, at: rows[at - 2 : at + 1] if at >= 2 else None),
-    "last times": (ff.last_rows(2, ties="distinct_time"), of_times),
-    "landmark": (ff.landmark(), lambda rows, at: rows[: at + 1]),
     "landmark since": (
         ff.landmark(since=5),
-        lambda rows, at: [row for row in rows[: at + 1] if row[0] >= 5] if rows[at][0] >= 5 else None,
+        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= 5] if ticks[at] >= 5 else None,
     ),
-    "evict by count": (ff.policy(evict=ff.by_count(2)), lambda rows, at: rows[max(at - 1, 0) : at + 1]),
+    "evict by count": (ff.policy(evict=ff.by_count(2)), by_rows(-1, 0)),
     "evict by time": (
         ff.policy(evict=ff.by_time(4)),
-        lambda rows, at: [row for row in rows[: at + 1] if row[0] >= rows[at][0] - 4],
+        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= ticks[at] - 4],
     ),
 }  # fmt: skip
+
+
+def expected(table: pa.Table, where: Where, by: str | None) -> list[list[int] | None]:
+    """The ids in the window of each event, in the order of the events, whose ids ascend."""
+    ordered = table.sort_by([("t", "ascending"), ("id", "ascending")])
+    ids, windows = ordered["id"].to_pylist(), rows_of_windows(ordered, [by] if by else [], where)
+    of = {id: rows and [ids[row] for row in rows] for id, rows in zip(ids, windows, strict=True)}
+    return [of[id] for id in table["id"].to_pylist()]
 
 
 def events(seed: int, *, ascending: bool = False) -> pa.Table:
@@ -69,18 +61,6 @@ def events(seed: int, *, ascending: bool = False) -> pa.Table:
         "x": pa.array(values, mask=rng.random(count) < 0.2),
         "more": pa.array([{"a": [number]} for number in range(count)]),
     })  # fmt: skip
-
-
-def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] | None]:
-    """The ids in the window of each event, in the order of the events."""
-    keys = table[by].to_pylist() if by else [None] * len(table)
-    rows = list(zip(keys, table["t"].to_pylist(), table["id"].to_pylist(), strict=True))
-    found: list[list[int] | None] = []
-    for key, time, id in rows:
-        own = sorted((at, each) for other, at, each in rows if other == key)
-        inside = window(own, own.index((time, id)))
-        found.append(None if inside is None else [each for _, each in inside])
-    return found
 
 
 FEW: dict[str, dict[str, int]] = {
