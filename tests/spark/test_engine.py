@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-import traceback
+import uuid
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark.errors import PythonException
@@ -27,12 +27,11 @@ from ..support.limits import limits
 from ..support.spark_parts import COMPUTED, WEIGHT_BYTES, blobs_of, weight_of
 from ..support.spark_results import listed
 from ..support.toys import Total
-from .test_cells import Faulty
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WAYS = ["driver", "executors", "auto"]
+WAYS = ["driver", "executors"]
 # By Spark itself where it can, and by tasks.
 ALL_WAYS = ["driver", "executors", "driver python", "executors python"]
 # The night of November 3, 2024: 01:00 to 02:00 comes twice in New York.
@@ -95,52 +94,22 @@ def test_bounds_of_windows_have_the_kind_of_the_time(df: DataFrame) -> None:
         assert f"window:struct<start:{bounds},end:{bounds}>" in result.aggregate(n=ff.Count()).schema.simpleString()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_without_events(df: DataFrame, way: str) -> None:
-    nothing = df.where("false")
-    for by in ([], ["text"]):
-        result = ours(nothing, "ts", by, ff.tumbling("1 hour"), way)
-        assert result.collect() == []
-        assert result.schema == ours(df, "ts", by, ff.tumbling("1 hour"), "executors").schema
-
-
 def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: Path) -> None:
-    class Noted(ff.AggregateOperation):
-        """Leaves a file for each call of accumulate."""
+    def noted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Leave a file for each task that reads the events."""
+        (tmp_path / uuid.uuid4().hex).touch()
+        yield from batches
 
-        state = {"n": "int64"}
-        commutative = True
-
-        def __init__(self, folder: str) -> None:
-            super().__init__()
-            self.folder = folder
-
-        def accumulate(self, frames: Any) -> Any:
-            import uuid
-            from pathlib import Path
-
-            from pyspark import TaskContext
-
-            if TaskContext.get() is not None:  # in a task, and not one of the trials before
-                Path(self.folder, uuid.uuid4().hex).touch()
-            return {"n": frames.count()}
-
-        def combine(self, a: Any, b: Any) -> Any:
-            return {"n": a["n"] + b["n"]}
-
-        def finish(self, a: Any) -> Any:
-            return a["n"]
-
-    df = spark.range(0, 1_000, 1, 5).withColumn("k", f.col("id") % 7)
+    df = spark.range(0, 1_000, 1, 5).selectExpr("id", "id % 7 as k").mapInArrow(noted, "id long, k long")
     events = ff.events(df, time="id", by="k").window(ff.sliding(100, every=10))
-    for way in ("executors", "auto"):
-        for each in tmp_path.iterdir():
-            each.unlink()
-        bound = {"max_driver_partials": 0} if way == "auto" else {}
-        result = events.options(combine=way, **bound).aggregate(n=Noted(str(tmp_path)))
-        assert len(list(tmp_path.iterdir())) == (0 if way == "executors" else 5)
-        assert sum(row["n"] for row in result.collect()) == 10_000
-        assert len(list(tmp_path.iterdir())) == 5, way
+    for accumulate in ("spark", "python"):
+        for choice, reads in (({"combine": "executors"}, 0), ({"combine": "auto", "max_driver_partials": 0}, 5)):
+            for each in tmp_path.iterdir():
+                each.unlink()
+            result = events.options(accumulate=accumulate, **choice).aggregate(n=ff.Count())
+            assert len(list(tmp_path.iterdir())) == reads
+            assert sum(row["n"] for row in result.collect()) == 10_000
+            assert len(list(tmp_path.iterdir())) == 5, (accumulate, choice)
 
 
 def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,33 +246,8 @@ def test_no_setting_is_changed(df: DataFrame, spark: SparkSession) -> None:
     assert dict(spark.conf.getAll) == before
 
 
-@pytest.mark.parametrize("way", ["driver", "auto python"])
-def test_null_times_are_counted_over_all_tasks(df: DataFrame, way: str) -> None:
-    holes = df.withColumn("ts", f.when(f.col("number") % 10 != 0, f.col("ts")))
-    with pytest.raises(ff.NullTimeError, match="'ts' is null in 200 of 2000 events"):
-        ours(holes, "ts", ["text"], ff.tumbling("1 hour"), way)
-
-
-def test_a_users_exception_shows_its_traceback(spark: SparkSession) -> None:
-    df = spark.range(2_000).withColumn("x", f.col("id"))
-    with pytest.raises(ff.FramefoldError, match="ZeroDivisionError: 13") as caught:
-        ff.events(df, time="id").window(ff.tumbling(10)).options(combine="driver").aggregate(x=Faulty("x"))
-    shown = "".join(traceback.format_exception(caught.value))
-    assert "ZeroDivisionError: 13" in shown
-    assert "in accumulate" in shown
-    assert "test_cells.py" in shown
-
-
-@pytest.mark.parametrize(
-    "bad", [{"combine": "nowhere"}, {"accumulate": "java"}, {"max_driver_partials": -1}, {"max_driver_partials": True}]
-)
-def test_choices_are_checked(bad: dict[str, Any]) -> None:
-    with pytest.raises(ff.QueryError, match=next(iter(bad))):
-        ff.events(pa.table({"t": [1]}), time="t").options(**bad)
-
-
 @pytest.mark.minima
-@pytest.mark.parametrize("way", WAYS[:2])
+@pytest.mark.parametrize("way", WAYS)
 def test_decimals_and_narrow_types_stay(spark: SparkSession, way: str) -> None:
     df = spark.sql("select 1 t, cast(1.25 as decimal(10, 2)) d, cast(3 as tinyint) b, X'01' bin, date '2020-02-29' day")
     events = ff.events(df, time="t", by=["d"]).window(ff.tumbling(2)).options(combine=way)
