@@ -17,7 +17,6 @@ pytest.importorskip("pyspark")
 from collections.abc import Callable
 
 import pyarrow as pa
-from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -25,7 +24,7 @@ import framefold as ff
 from ..support.inner import inner, place_of
 from ..support.sessions import settings
 from ..support.spark_parts import explained
-from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
+from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, sql_floats
 from .test_cells import events
 
 if TYPE_CHECKING:
@@ -180,23 +179,6 @@ def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     assert exact == list(map(Fraction, values.tolist()))
 
 
-@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
-def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
-    rng = np.random.default_rng(3)
-    sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
-    sums[0][:100] = rng.integers(-2, 3, 100)
-    unit = 2.0 ** -sql_floats.first_shift(most)
-    high, low = (part * unit for part in joined(list(sums), inner("bits of integers in SQL")(most)))
-    for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
-        total = sum(
-            each * Fraction(2) ** -(sql_floats.first_shift(most) + number * inner("bits of integers in SQL")(most))
-            for number, each in enumerate(parts)
-        )
-        assert high[place] == float(total)
-        rest = float(total - Fraction(float(high[place])))
-        assert abs(low[place] - rest) <= math.ulp(rest)  # its last bit says whether it is exact
-
-
 def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
     found = spark.range(-600, 601).selectExpr("power(2D, id)").toArrow()[0].to_pylist()
     assert found == [math.ldexp(1.0, exponent) for exponent in range(-600, 601)]
@@ -215,17 +197,6 @@ def test_integers_at_the_ends_of_int64(spark: SparkSession, ansi: str) -> None:
 def test_times_at_the_ends_of_int64_are_refused(spark: SparkSession, tick: int) -> None:
     with pytest.raises(ff.ColumnError, match="beyond the range of int64"):
         by_spark(spark.createDataFrame(pa.table({"t": [0, tick]})), ff.sliding(60, every=10)).aggregate(n=ff.Count())
-
-
-def test_events_without_a_time(spark: SparkSession) -> None:
-    df = spark.range(100).selectExpr("if(id % 10 = 0, null, id) as t", "id % 3 as k")
-    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 10 of 100 events; expected"):
-        by_spark(df, ff.tumbling(1_000), "k").aggregate(n=ff.Count())
-    lazy = by_spark(df, ff.tumbling(1_000), "k", combine="executors").aggregate(n=ff.Count())
-    with pytest.raises(PythonException, match="NullTimeError: the time 't' is null in"):
-        lazy.collect()
-    dropping = ff.events(df, time="t", null_time="drop").window(ff.tumbling(1_000)).options(accumulate="spark")
-    assert dropping.aggregate(n=ff.Count()).collect()[0]["n"] == 90
 
 
 class Product(ff.AggregateOperation):
@@ -291,17 +262,10 @@ def test_what_spark_cannot_build_is_left_to_tasks(frame: DataFrame, window: Any,
         query.options(accumulate="spark").aggregate(y=output)
 
 
-def test_explain_says_who_accumulates(frame: DataFrame) -> None:
-    query = ff.events(frame, time="t", by="k").window(WINDOW)
-    assert "else by Spark itself, grouped by key and frame; only partials" in str(query.explain(z=ff.Sum("z")))
-    tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
-    assert "not by Spark itself: accumulate='python'" in tasks
-
-
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
     plans: list[str] = []
-    real = inner("groups of SQL")
+    query, real = ff.events(frame, time="t", by="k").window(WINDOW), inner("groups of SQL")
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
@@ -309,7 +273,9 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
         return plan
 
     monkeypatch.setattr(*place_of("groups of SQL"), noted)
-    ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("z"), n=ff.Count())
+    query.aggregate(x=ff.Sum("z"), n=ff.Count())
+    tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
+    assert "not by Spark itself: accumulate='python'" in tasks
     assert len(plans) == 1
     assert "HashAggregate" in plans[0]
     assert "MapInArrow" not in plans[0]

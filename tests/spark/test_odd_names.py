@@ -147,7 +147,7 @@ def test_no_variable_of_the_environment_is_shown(spark: SparkSession) -> None:
 
 
 @pytest.mark.usefixtures("rocksdb")
-@pytest.mark.parametrize("windows", [ff.tumbling("10 seconds"), ff.last_rows(2)])
+@pytest.mark.parametrize("windows", [ff.tumbling("10 seconds"), ff.last_rows(2)], ids=str)
 def test_streams(spark: SparkSession, tmp_path: Path, windows: Any) -> None:
     pytest.importorskip("pyspark", minversion="4.1")
     start = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
