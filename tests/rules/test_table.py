@@ -29,7 +29,7 @@ def test_table_is_what_the_script_makes() -> None:
     assert script.filled(PAGE) == PAGE
     named = {test for tests in script.tests().values() for test in tests}
     own = {(f"rules/{path.name}", name) for path in Path(__file__).parent.glob("test_*.py") for name in functions(path)}
-    assert {test for test in own - named if test[0] != "rules/test_table.py"} == set()
+    assert {test for test in own - named if test[0] not in ("rules/test_table.py", "rules/test_pitfalls.py")} == set()
 
 
 def functions(path: Path) -> list[str]:

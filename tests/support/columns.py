@@ -2,7 +2,7 @@
 
 from framefold.aggregators.numeric.texts import text_at
 from framefold.aggregators.states import large
-from framefold.aggregators.states.alike import numbers, ones
+from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 from framefold.aggregators.states.fields import to_values
 from framefold.runtime.columns.key_codes import assign, code_key, code_numbers, code_ordered
 from framefold.runtime.columns.key_codes import sorted_groups as groups_of

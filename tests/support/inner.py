@@ -67,6 +67,7 @@ INNER = {
     "progress of a run": "cli.job:_progress",
     "memory for a run": "cli.job:memory",
     "whether Spark is there": "cli.job:has_spark",
+    "lines of JSON": "cli.output:json_lines",
     "columns of a result": "cli.output:check_columns",
     "removal of a result": "cli.replacing:_remove",
     "plain arguments": "cli.cli:plain_arguments",
