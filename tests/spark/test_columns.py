@@ -24,7 +24,7 @@ import framefold as ff
 from ..support.inner import inner, place_of
 from ..support.sessions import settings
 from ..support.spark_parts import explained
-from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, sql_floats
+from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 from .test_cells import events
 
 if TYPE_CHECKING:
@@ -177,6 +177,23 @@ def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
         exact = [total + each * unit for total, each in zip(exact, integers.tolist(), strict=True)]
         rest = (rest - integers) * 2.0 ** inner("bits of integers in SQL")(most)
     assert exact == list(map(Fraction, values.tolist()))
+
+
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
+def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
+    rng = np.random.default_rng(3)
+    sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
+    sums[0][:100] = rng.integers(-2, 3, 100)
+    unit = 2.0 ** -sql_floats.first_shift(most)
+    high, low = (part * unit for part in joined(list(sums), inner("bits of integers in SQL")(most)))
+    for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
+        total = sum(
+            each * Fraction(2) ** -(sql_floats.first_shift(most) + number * inner("bits of integers in SQL")(most))
+            for number, each in enumerate(parts)
+        )
+        assert high[place] == float(total)
+        rest = float(total - Fraction(float(high[place])))
+        assert abs(low[place] - rest) <= math.ulp(rest)  # its last bit says whether it is exact
 
 
 def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
