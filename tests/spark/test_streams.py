@@ -87,10 +87,10 @@ def of_structs(data: Any) -> Any:
     """Keys that are structs, with nulls in them."""
     if isinstance(data, pa.Table):
         keys = [{"key": row["key"], "low": None if row["x"] > 1 else row["x"] < 0} for row in data.to_pylist()]
-        data = data.append_column("s", pa.array(keys))
+        data = data.append_column("pair", pa.array(keys))
     else:
-        data = data.selectExpr("*", "struct(key, if(x > 1, null, x < 0) as low) as s")
-    return ff.events(data, time="time", by="s").window(WINDOWS["sliding"]).aggregate(**OUTPUTS)
+        data = data.selectExpr("*", "struct(key, if(x > 1, null, x < 0) as low) as pair")
+    return ff.events(data, time="time", by="pair").window(WINDOWS["sliding"]).aggregate(**OUTPUTS)
 
 
 def low_and_high(data: Any) -> Any:
