@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from ..support.programs import WITH_SUPPORT
-from .test_ship import HELPERS
 
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
@@ -59,24 +58,37 @@ class Local(ff.PythonOperation):
 df = spark.range(0, 2_000, 1, 4).selectExpr(
     "timestamp_micros(1730600000000000 + id * 17000000) as ts",
     "case id % 4 when 0 then null when 1 then double('nan') when 2 then -0.0d else 0.0d end as `k.f`",
+    "if(id % 3 = 0, null, cast(id % 3 as decimal(20, 3))) as money",
     "cast(id as double) as x",
     "cast(id % 100 as int) as n",
 )
-theirs = df.groupBy(f.col("`k.f`"), f.window("ts", "1 hour", "10 minutes"))
-theirs = theirs.agg(f.sum("x").alias("total"), f.count("*").alias("n")).orderBy("`k.f`", "window").toArrow()
-events = ff.events(df, time="ts", by="k.f", ties="n")
-hours = events.window(ff.sliding("1 hour", every="10 minutes"))
-for choice in ({"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}):
-    result = hours.options(**choice).aggregate(total=ff.Sum("x"), n=ff.Count())
+theirs = df.groupBy(f.col("`k.f`"), "money", f.window("ts", "1 hour", "10 minutes"))
+theirs = theirs.agg(f.sum("x").alias("total"), f.count("*").alias("n")).orderBy("`k.f`", "money", "window").toArrow()
+events = ff.events(df, time="ts", by=["k.f", "money"]).window(ff.sliding("1 hour", every="10 minutes"))
+last_rows = df.selectExpr(
+    "`k.f` + 0.0d as k",
+    "money",
+    "ts",
+    "sum(x) over (partition by `k.f`, money order by ts, n rows between 6 preceding and current row)",
+).orderBy("k", "money", "ts").collect()
+choices = [{"combine": way} for way in ("driver", "executors", "auto")] + [{"max_driver_partials": 0}]
+for choice in choices:
+    result = events.options(**choice).aggregate(total=ff.Sum("x"), n=ff.Count())
     assert isinstance(result, DataFrame)
     assert repr(result.toArrow().to_pylist()) == repr(theirs.to_pylist()), choice
-    rows = events.window(ff.last_rows(7)).options(**choice)
-    counted = rows.aggregate(last=ff.Last("x"), own=Local("n"), n=ff.Count()).where("own > 0")
+    ordered = events.options(**choice).aggregate(last=ff.Last("x"), first=ff.First("n"), own=Local("n"), n=ff.Count())
+    assert all(row["own"] == row["n"] for row in ordered.collect()), choice
+    rows = ff.events(df, time="ts", by=["k.f", "money"], ties="n").window(ff.last_rows(7)).options(**choice)
+    counted = rows.aggregate(x=ff.Sum("x"), own=Local("n")).where("own > 0")
+    del rows
     gc.collect()
-    assert [row["own"] for row in counted.collect()] == [row["n"] for row in counted.collect()], choice
-    assert counted.count() == 2_000
+    found = [(row["k.f"], row["money"], row["at"], row["x"]) for row in counted.collect()]
+    assert repr(found) == repr([tuple(row) for row in last_rows]), choice
+    del result
+    gc.collect()
+
 with limits(auto_result_bytes=0):
-    sent = hours.aggregate(total=ff.Sum("x"), n=ff.Count())
+    sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 
 holes = df.withColumn("ts", f.when(f.col("n") != 7, f.col("ts")))
@@ -95,6 +107,21 @@ spark.stop()
 print("connected")
 """
 )
+
+HELPERS = """
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    n: int = 0
+
+    def plus(self, value):
+        return Tally(self.n + 1)
+
+    def join(self, other):
+        return Tally(self.n + other.n)
+"""
 
 
 @pytest.mark.slow
