@@ -113,6 +113,8 @@ window=ff.sliding(4, 2, closed="both")  # -> closed is 'both'; expected 'left' f
 window=ff.sliding(4, 2, empty="fill")  # -> empty is 'fill'; expected 'skip' to leave out ... or 'emit' to give them
 options={"combine": "cluster"}  # -> combine is 'cluster', expected one of 'auto', 'driver', 'executors'
 options={"max_driver_partials": -1}  # -> max_driver_partials is -1, expected a whole number of at least 0
+options={"max_driver_partials": True}  # -> max_driver_partials is True, expected a whole number of at least 0
+options={"accumulate": "java"}  # -> accumulate is 'java', expected one of 'auto', 'spark', 'python'
 options={"combin": "driver"}  # -> options() is given 'combin'; did you mean 'combine'?
 null_time="ignore"  # -> null_time is 'ignore'; expected 'error' or 'drop'
 window="1 hour"  # -> window is '1 hour'; expected a window such as ff.sliding('1 hour', every='1 minute')

@@ -83,7 +83,7 @@ def of_batch(windows: Any, outputs: dict[str, Any], batches: list[Batch], **of: 
 
 
 @pytest.mark.parametrize("kind", POINTS)
-@examples(180, quick=8)
+@examples(180, quick=5)
 @given(
     batches=micro_batches(back=0, most=4),
     width=st.sampled_from([1, 7, 1000]),

@@ -62,6 +62,10 @@ def test_files(spark: SparkSession, tmp_path: Path, name: str) -> None:
         for place in (path, folder):
             assert counted(ff.files(place, format=format)) == [2, 1], place
             assert counted(ff.files(place, format=format, spark=spark)) == [2, 1], place
+    (tmp_path / f"parquet {name}" / "_SUCCESS").touch()
+    (tmp_path / f"parquet {name}" / ".hidden.parquet").write_text("no file of Parquet")
+    for place in ((tmp_path / f"parquet {name}").as_uri(), f"{tmp_path}/parquet*/*.parquet"):
+        assert counted(ff.parquet(place, spark=spark)) == [2, 1], place
     for options in ({"read": "spark"}, {"accumulate": "python"}):
         assert counted(ff.parquet(tmp_path / f"parquet {name}", spark=spark), **options) == [2, 1]
     if name == AWKWARD:

@@ -1,4 +1,4 @@
-"""Times on Spark: weeks from Monday whoever accumulates, days whatever the session's zone, expressions and names."""
+"""Times on Spark: days of files and DataFrames, expressions and names."""
 
 from __future__ import annotations
 
@@ -42,37 +42,15 @@ def instants(found: Any) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.slow
-def test_files_have_the_days_of_their_column(spark: SparkSession, tmp_path: Path) -> None:
-    """Whoever reads, accumulates and combines; a DataFrame of them has instants, whose days are those of UTC."""
+def test_a_dataframe_of_files_has_the_days_of_utc(spark: SparkSession, tmp_path: Path) -> None:
+    """It has instants, whatever the zone of the column; files have the days of that (``test_cells``)."""
     eastern = EVENTS.set_column(0, "t", EVENTS["t"].cast(pa.timestamp("us", "America/New_York")))
     pq.write_table(eastern, tmp_path / "events.parquet")
-    outputs = OUTPUTS | {"last": ff.Max("t")}
-    ways: list[dict[str, Any]] = [{}, {"read": "spark"}, {"accumulate": "spark"}, {"combine": "executors"}]
-    for windows in (ff.tumbling("1 day"), ff.session("7 hours"), ff.last_rows(3)):
-        for by in ("k", "t"):
-            local = ff.events(eastern, time="t", by=by).window(windows)
-            want = sorted(map(str, in_utc(local.aggregate(**outputs))))
-            for way in ways:
-                if way.get("accumulate") and windows != ff.session("7 hours"):
-                    continue
-                files = ff.events(ff.parquet(tmp_path / "events.parquet", spark=spark), time="t", by=by).options(**way)
-                assert sorted(map(str, in_utc(files.window(windows).aggregate(**outputs).toArrow()))) == want, way
-    df = spark.read.parquet(str(tmp_path / "events.parquet"))
-    days = ff.events(df, time="t", by="k").window(ff.tumbling("1 day")).aggregate(**OUTPUTS)
-    of_utc = ff.events(EVENTS, time="t", by="k").window(ff.tumbling("1 day")).aggregate(**OUTPUTS)
-    assert instants(days) == instants(of_utc)
-
-
-def in_utc(found: pa.Table) -> list[dict[str, Any]]:
-    """Rows with all times as numbers of seconds."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(each) for name, each in value.items()}
-        return value.timestamp() if isinstance(value, dt.datetime) else value
-
-    return [plain(row) for row in found.to_pylist()]
+    found, expected = (
+        ff.events(data, time="t", by="k").window(ff.tumbling("1 day")).aggregate(**OUTPUTS)
+        for data in (spark.read.parquet(str(tmp_path / "events.parquet")), EVENTS)
+    )
+    assert instants(found) == instants(expected)
 
 
 def test_times_by_expressions(spark: SparkSession) -> None:
@@ -103,25 +81,3 @@ def test_what_is_wrong_is_said_where_it_is_written(spark: SparkSession) -> None:
     assert "accumulate" not in told
     keyed = ff.events(df, time="`t`", by="`a.b`").window(ff.tumbling("100 days")).aggregate(m=ff.Max("`a.b`"))
     assert [(row["a.b"], row["m"]) for row in keyed.toArrow().to_pylist()] == [(1, 1)] * keyed.count()
-
-
-def test_a_stream_of_weeks_by_an_expression(spark: SparkSession, tmp_path: Path) -> None:
-    """As the batch has them, but for the week that the watermark has not closed."""
-    pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-    from ..support.sessions import state_in_rocksdb
-
-    folder = tmp_path / "in"
-    folder.mkdir()
-    seconds = [int(moment.timestamp()) for moment in EVENTS["t"].to_pylist()]
-    pq.write_table(pa.table({"seconds": seconds, "k": EVENTS["k"], "x": EVENTS["x"]}), folder / "events.parquet")
-    with state_in_rocksdb(spark):
-        stream = spark.readStream.schema("seconds long, k long, x double").parquet(str(folder))
-        events = ff.events(stream, time=f.timestamp_seconds("seconds"), by="`k`").stream(watermark="1 hour")
-        writer = events.window(ff.tumbling("1 week")).aggregate(**OUTPUTS).writeStream.format("parquet")
-        writer = writer.option("path", str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "book"))
-        writer.trigger(availableNow=True).start().awaitTermination()
-    batch = ff.events(EVENTS, time="t", by="k").window(ff.tumbling("1 week")).aggregate(**OUTPUTS)
-    last = max(seconds) - 3600
-    want = [row for row in instants(batch) if row[2] <= last]
-    assert {dt.datetime.fromtimestamp(start, dt.UTC).weekday() for _, start, *_ in want} == {0}
-    assert instants(spark.read.parquet(str(tmp_path / "out"))) == want

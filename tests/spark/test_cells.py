@@ -9,6 +9,7 @@ import datetime as dt
 import decimal
 import inspect
 import math
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ from ..support.plans import Operation, Options
 from ..support.spark_parts import COMPUTED
 from ..support.spark_results import conf, rows
 from ..support.toys import Joined, Total
+from ..values.struct_keys import KEYS, KIND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +61,7 @@ def events() -> pa.Table:
     return pa.table({
         "t": pa.array(NIGHT + minutes * minute, utc),
         "end": pa.array(NIGHT + (minutes + rng.integers(1, 150, ROWS)) * minute, utc),
+        "eastern": pa.array(NIGHT + minutes * 9 * minute, pa.timestamp("us", "America/New_York")),
         "old": pa.array((minutes - 200) * minute + np.datetime64(0, "us")),
         "tick": ticks,
         "day": days,
@@ -83,25 +86,36 @@ def events() -> pa.Table:
         "tags": some([[f"t{each % 3}", None] for each in few], pa.list_(pa.string())),
         "vector": some([[float(each), float(each % 3)] for each in few], pa.list_(pa.float64())),
         "weight": rng.integers(1, 5, ROWS).astype(float),
+        "struct": pa.array([KEYS[at] for at in rng.integers(0, len(KEYS), ROWS)], KIND),
     })  # fmt: skip
 
 
-class Faulty(ff.PythonOperation):
-    """A count that fails on 1313, which no trial gives it."""
+class Raising(ff.PythonOperation):
+    """A sum, one of whose functions fails in the midst of the events."""
 
     result = "int64"
     commutative = True
+
+    def __init__(self, column: str, at: str) -> None:
+        super().__init__(column)
+        self.at = at
 
     def create(self) -> int:
         return 0
 
     def accumulate(self, state: int, value: int) -> int:
-        if value == 1313:
-            raise ZeroDivisionError("13")
-        return state + 1
+        return self.checked("accumulate", state + value)
 
     def combine(self, a: int, b: int) -> int:
-        return a + b
+        return self.checked("combine", a + b)
+
+    def finish(self, state: int) -> int:
+        return self.checked("finish", state)
+
+    def checked(self, function: str, state: int) -> int:
+        if self.at == function and state > 40:
+            raise ZeroDivisionError("thirteen")
+        return state
 
 
 SUMS: dict[str, Operation] = {
@@ -167,6 +181,12 @@ START = dt.datetime(2021, 10, 30, 22, tzinfo=dt.UTC)
 ONE_KEY: dict[str, Any] = {"by": []}
 TIES: dict[str, Any] = {"ties": "tie"}
 LIVES: dict[str, Any] = {"until": "end"}
+KEYS_OF_TYPES = ["s", "b", "d", "flag", "born", "at", "r", "a.b"]
+STRUCTS: dict[str, Any] = {"by": "struct", "ties": "n"}
+FILLED: dict[str, Any] = {
+    "empty": "emit", "fill_from": START - dt.timedelta(minutes=30), "fill_to": START + dt.timedelta(hours=9),
+}  # fmt: skip
+MORE_KEYS = pa.table({"zone": ["one", "two"], "a.b": pa.array([None, 9.0]), "k": ["ann", "never there"]})
 
 Query = tuple[Any, dict[str, Operation], dict[str, Any]]
 SQL_QUERIES: dict[str, Query] = {
@@ -183,12 +203,17 @@ SQL_QUERIES: dict[str, Query] = {
     "full ticks": (ff.sliding(4, every=1, min_fill="full"), FEW, {"time": "tick"}),
     "sessions of ticks": (ff.session(3), FEW, {"time": "tick"}),
     "days": (ff.sliding("7 days", every="1 day", stamp="end"), FEW, {"time": "day"}),
+    "structs": (ff.tumbling("30 minutes"), FEW, {"by": "struct"}),
+    "many keys": (ff.sliding("1 hour", "10 minutes"), FEW, {"by": KEYS_OF_TYPES, "time": "old"}),
+    "filled gaps": (ff.sliding("5 minutes", "45 minutes", gaps="allow", **FILLED), FEW, {}),
     "two of days": ([ff.sliding("5 days", "3 days"), ff.tumbling("2 days", offset="1 day")], FEW, {"time": "day"}),
 }
 TASK_QUERIES: dict[str, Query] = {
     "values": (ff.sliding("20 minutes", "5 minutes"), VALUES | {"own": Total("n")}, {}),
     "days of a zone": ([ff.tumbling("1 day", timezone="Europe/Berlin"), ff.session("4 minutes")], SUMS | VALUES, {}),
     "months": (ff.tumbling("1 month"), FEW, ONE_KEY),
+    "days of files": (ff.tumbling("1 day"), FEW | {"last": ff.Max("eastern")}, {"time": "eastern", "by": "k"}),
+    "filled": (ff.sliding("20 minutes", "10 minutes", **FILLED, fill_keys=MORE_KEYS), FEW, {}),
     "lives": (ff.sliding("40 minutes", "15 minutes"), OF_LIVES, LIVES),
 }
 ORDERED_QUERIES: dict[str, Query] = {
@@ -222,6 +247,8 @@ ROW_QUERIES: dict[str, Query] = {
     "around time": (ff.around(time=("-10 minutes", "5 minutes")), ORDERED, {}),
     "policy by delta": (ff.policy(ff.by_delta("n", 90), ff.by_count(2)), ORDERED, TIES),
     "policy by time": (ff.policy(ff.by_time("1 hour"), ff.by_delta("t", "20 minutes")), ORDERED, ONE_KEY),
+    "rows without a time": (ff.last_rows(3), FEW, {"time": "at"}),
+    "rows of structs": (ff.last_rows(2), ORDERED, STRUCTS),
     "several": ([ff.last_rows(3), ff.sliding("1 hour", "20 minutes"), ff.around(rows=(-1, 1))], ORDERED, {}),
 }
 QUERIES = SQL_QUERIES | TASK_QUERIES | ORDERED_QUERIES | ROW_QUERIES
@@ -276,7 +303,12 @@ CELLS: list[tuple[str, str, str, list[str]]] = [
 ]
 MORE = [
     *(("DataFrame", "SQL", "executors", [name]) for name in SQL_QUERIES if name not in ("sums", "sessions")),
-    *(("DataFrame", "mapInArrow", "executors", [name]) for name in ("lives", "months")),
+    *(("DataFrame", "mapInArrow", "executors", [name]) for name in ("lives", "months", "filled", "filled gaps")),
+    *(("DataFrame", "mapInArrow", combine, ["structs", "many keys"]) for combine in ("driver", "executors")),
+    ("files", BY_TASKS, "driver", ["filled", "filled gaps", "many keys", "days of files"]),
+    ("files", BY_TASKS, "executors", ["days of files"]),
+    ("files", "mapInArrow", "executors", ["days of files"]),
+    ("files", "few rows", "driver", ["rows without a time"]),
     *(("DataFrame", "auto", "executors", [name]) for name in ORDERED_QUERIES if name != "ordered"),
     *(("DataFrame", "auto", "executors", [name]) for name in ROW_QUERIES if name not in ("rows", "two in rows")),
 ]
@@ -372,6 +404,10 @@ def test_cell(
             assert "by key and block of" in explained["merge, slide, finish"]
         result = asked.aggregate(**outputs)
         assert (result in COMPUTED) == (combine == "driver"), name
+        how = {"time": "t", "by": ["k", "a.b"]} | QUERIES[name][2]
+        given, types = ({field.name: field.dataType for field in df.schema} for df in (sources["DataFrame"], result))
+        assert given[how["time"]] == (types["window"]["start"].dataType if "window" in types else types["at"]), name
+        assert all(given[key] == types[key] for key in np.atleast_1d(how["by"])), name
         digits = 1e-11 if outputs is OPERATIONS else 0
         differing = [pair for pair in zip(rows(result), expected(name), strict=True) if not close(*pair, digits)]
         assert not differing[:2], name
@@ -419,20 +455,6 @@ def test_cell_of_stored_partials(
 
 
 @cell
-@pytest.mark.parametrize("source", ["DataFrame", "files"])
-def test_cell_beside_events(source: str, table: pa.Table, sources: dict[str, Any]) -> None:
-    def asked(data: Any) -> Any:
-        return ff.events(data, time="t", by="k", ties="n").window(ff.around(time=("-9 minutes", "0 minutes")))
-
-    outputs = {f"{name} of it": each for name, each in (FEW | TWICE | {"list": ff.CollectList("s")}).items()}
-    explained = dict(asked(sources[source]).explain_with_columns(**outputs).rows)
-    assert "some keys at a time, lazily" in explained["accumulate, slide, finish"]
-    found, wanted = (asked(data).with_columns(**outputs) for data in (sources[source], table))
-    in_order = [sorted(rows(each), key=lambda row: row["n"]) for each in (found, wanted)]
-    assert close(*in_order, 0)
-
-
-@cell
 def test_cell_of_relations(table: pa.Table, sources: dict[str, Any]) -> None:
     def views(data: Any) -> list[Any]:
         relation = ff.events(data, time="t", by="k", ties="n").window(ff.last_rows(3)).relation()
@@ -455,18 +477,49 @@ def test_cell_of_relations(table: pa.Table, sources: dict[str, Any]) -> None:
 @cell
 @pytest.mark.parametrize(
     ("source", "way", "combine"),
-    [("DataFrame", "SQL", "driver"), ("DataFrame", "mapInArrow", "driver"), ("files", BY_TASKS, "executors")],
+    [
+        *(("DataFrame", way, "driver") for way in ("SQL", "mapInArrow")),
+        *(("DataFrame", way, "executors") for way in ("SQL", "in row order")),
+        *(("files", BY_TASKS, combine) for combine in ("driver", "executors")),
+    ],
 )
 def test_errors_of_cells(source: str, way: str, combine: str, spark: SparkSession, tmp_path: Path) -> None:
-    """A null time, and a function that raises: at once, or when the result is used."""
-    some = pa.table({"t": [None, 1, 2], "x": [1, 2, 1313]})
-    pq.write_table(some, tmp_path / "some.parquet")
-    data = spark.createDataFrame(some) if source == "DataFrame" else ff.parquet(tmp_path, spark=spark)
+    """Null times of several tasks, and a function that raises: at once, or when the result is used."""
+    some = pa.table({"t": [at if at % 10 else None for at in range(40)], "x": range(100, 140)})
+    pq.write_table(some, tmp_path / "some.parquet", row_group_size=10)
+    data = spark.createDataFrame(some).repartition(3) if source == "DataFrame" else ff.parquet(tmp_path, spark=spark)
     options = WAYS[way][0] | COMBINE[combine][0]
-    errors: Any = (ff.FramefoldError, PythonException)
-    with pytest.raises(errors[combine == "executors"], match=r"the time 't' is null in 1 of \d events"):
-        ff.events(data, time="t").window(ff.tumbling(10)).options(**options).aggregate(n=ff.Count()).collect()
-    if way != "SQL":
-        known = ff.events(data, time="t", null_time="drop").window(ff.tumbling(10)).options(**options)
-        with pytest.raises(errors[combine == "executors"], match=r"accumulate of 'x' .* failed: ZeroDivisionError: 13"):
-            known.aggregate(x=Faulty("x")).collect()
+    lazy, windows = combine == "executors", ff.last_rows(2) if "row" in way else ff.tumbling(10)
+    errors: Any = PythonException if lazy else ff.FramefoldError
+    count = r"\d+ of \d+" if lazy else "4 of 40"
+    with pytest.raises(errors, match=f"the time 't' is null in {count} events"):
+        ff.events(data, time="t").window(windows).options(**options).aggregate(n=ff.Count()).collect()
+    events = ff.events(data, time="t", null_time="drop")
+    assert events.dropped().count() == 4
+    known = events.window(windows).options(**options)
+    if way == "SQL":
+        assert sum(row["n"] for row in known.aggregate(n=ff.Count()).collect()) == 36
+        return
+    with pytest.raises(errors, match=r"accumulate of 'x' .* failed: ZeroDivisionError: thirteen") as caught:
+        known.aggregate(x=Raising("x", "accumulate")).collect()
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "in accumulate" in shown
+    assert "test_cells.py" in shown
+
+
+@pytest.mark.parametrize(
+    ("source", "combine"), [("DataFrame", "driver"), ("DataFrame", "executors"), ("files", "executors")]
+)
+def test_no_events(source: str, combine: str, sources: dict[str, Any]) -> None:
+    """No windows, of the same types; but for windows that are listed, or filled."""
+    for windows in (ff.tumbling("1 hour"), ff.last_rows(3), ff.around(rows=(0, 1)), ff.landmark(every="1 hour")):
+        events = ff.events(sources[source], time="t", by="k").options(combine=combine)
+        found = events.where(ff.expr("n < 0")).window(windows).aggregate(**FEW)
+        assert found.collect() == []
+        assert found.schema == events.window(windows).options(combine="executors").aggregate(**FEW).schema
+    nothing = ff.events(sources[source], time="t", by="k").where(ff.expr("n < 0")).options(combine=combine)
+    given = nothing.window(ff.windows_from(ANCHORS, start="from", end="to", by="a")).aggregate(n=ff.Count())
+    assert [(row["k"], row["n"]) for row in given.collect()] == [(None, 0), *[("ann", 0)] * 3, ("only here", 0)]
+    keys = sources["DataFrame"].sparkSession.createDataFrame(MORE_KEYS)
+    filled = ff.tumbling("1 hour", **FILLED, fill_keys=keys.select("zone", "k"))
+    assert [row["n"] for row in nothing.window(filled).aggregate(n=ff.Count()).collect()] == [0] * 20

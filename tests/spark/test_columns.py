@@ -17,7 +17,6 @@ pytest.importorskip("pyspark")
 from collections.abc import Callable
 
 import pyarrow as pa
-from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -217,17 +216,6 @@ def test_times_at_the_ends_of_int64_are_refused(spark: SparkSession, tick: int) 
         by_spark(spark.createDataFrame(pa.table({"t": [0, tick]})), ff.sliding(60, every=10)).aggregate(n=ff.Count())
 
 
-def test_events_without_a_time(spark: SparkSession) -> None:
-    df = spark.range(100).selectExpr("if(id % 10 = 0, null, id) as t", "id % 3 as k")
-    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 10 of 100 events; expected"):
-        by_spark(df, ff.tumbling(1_000), "k").aggregate(n=ff.Count())
-    lazy = by_spark(df, ff.tumbling(1_000), "k", combine="executors").aggregate(n=ff.Count())
-    with pytest.raises(PythonException, match="NullTimeError: the time 't' is null in"):
-        lazy.collect()
-    dropping = ff.events(df, time="t", null_time="drop").window(ff.tumbling(1_000)).options(accumulate="spark")
-    assert dropping.aggregate(n=ff.Count()).collect()[0]["n"] == 90
-
-
 class Product(ff.AggregateOperation):
     """A user's own: the sum of products of two columns, which Spark can build too."""
 
@@ -291,17 +279,10 @@ def test_what_spark_cannot_build_is_left_to_tasks(frame: DataFrame, window: Any,
         query.options(accumulate="spark").aggregate(y=output)
 
 
-def test_explain_says_who_accumulates(frame: DataFrame) -> None:
-    query = ff.events(frame, time="t", by="k").window(WINDOW)
-    assert "else by Spark itself, grouped by key and frame; only partials" in str(query.explain(z=ff.Sum("z")))
-    tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
-    assert "not by Spark itself: accumulate='python'" in tasks
-
-
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
     plans: list[str] = []
-    real = inner("groups of SQL")
+    query, real = ff.events(frame, time="t", by="k").window(WINDOW), inner("groups of SQL")
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
@@ -309,7 +290,9 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
         return plan
 
     monkeypatch.setattr(*place_of("groups of SQL"), noted)
-    ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("z"), n=ff.Count())
+    query.aggregate(x=ff.Sum("z"), n=ff.Count())
+    tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
+    assert "not by Spark itself: accumulate='python'" in tasks
     assert len(plans) == 1
     assert "HashAggregate" in plans[0]
     assert "MapInArrow" not in plans[0]

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -26,6 +24,7 @@ from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_gr
 from ..oracles.operations import Ledger
 from ..support.inner import inner, place_of
 from ..support.plans import bind
+from ..support.spark_results import listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,24 +94,6 @@ def test_results_are_the_same(spark: SparkSession, path: str, collected: list[in
     df.unpersist()
 
 
-def rows_of(found: pa.Table, seconds: int, name: str) -> list[tuple[Any, ...]]:
-    """Results as DuckDB gives them: key, start in units of some seconds, number of events, and an output."""
-    starts = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), seconds * 1_000_000)
-    return list(zip(*(column.to_pylist() for column in (found["k"], starts, found["n"], found[name])), strict=True))
-
-
-def test_results_are_those_of_duckdb(spark: SparkSession, path: str, collected: list[int]) -> None:
-    found = query(spark.read.parquet(path)).aggregate(n=ff.Count(), m=ff.Max("x")).toArrow()
-    events = f"SELECT epoch_us(t) // 1000000 AS second, k, x FROM '{path}'"
-    starts = f"SELECT unnest(generate_series(-18, 300, 3)) s, k FROM (SELECT DISTINCT k FROM '{path}')"
-    expected = duckdb.sql(
-        f"SELECT w.k, s, count(*) n, max(x) m FROM ({starts}) w JOIN ({events}) e ON e.k = w.k AND second >= s "
-        "AND second < s + 20 GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
-    assert rows_of(found, 1, "m") == expected
-    assert collected == [ROWS]
-
-
 def test_more_events_are_left_to_spark(
     spark: SparkSession, path: str, collected: list[int], limit: Callable[..., None]
 ) -> None:
@@ -149,32 +130,15 @@ def test_few_groups_are_put_together_by_one_task(
         times = pa.array(rng.integers(0, 100, ROWS) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
         table = pa.table({"t": times, "k": rng.integers(0, 3, ROWS), "x": rng.integers(0, 1000, ROWS)})
         pq.write_table(table, tmp_path / f"{number}.parquet")
-    windows = ff.events(spark.read.parquet(str(tmp_path)), time="t", by="k").window(ff.tumbling("50 seconds"))
-    found = windows.options(read="spark", max_driver_partials=most).aggregate(n=ff.Count(), s=ff.Sum("x")).toArrow()
-    expected = duckdb.sql(
-        f"SELECT k, epoch_us(t) // 50000000 w, count(*), sum(x)::bigint FROM '{tmp_path}/*.parquet' "
-        "GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
-    assert sorted(rows_of(found, 50, "s")) == expected
+    found, expected = (
+        ff.events(data, time="t", by="k").window(ff.tumbling("50 seconds")).options(**options).aggregate(**OUTPUTS)
+        for data, options in (
+            (spark.read.parquet(str(tmp_path)), {"read": "spark", "max_driver_partials": most}),
+            (ff.parquet(tmp_path), {}),
+        )
+    )
+    assert listed(found) == listed(expected)
     assert used == [(few, most > 3)]
-
-
-def test_rows_of_files_come(spark: SparkSession, tmp_path: Path) -> None:
-    """In the order of the input, whatever files they are in."""
-    rng = np.random.default_rng(9)
-    times = rng.permutation(3 * ROWS).reshape(3, ROWS)
-    for number, own in enumerate(times):
-        table = pa.table({"t": own, "k": rng.choice(["b", "a", "c"], ROWS), "x": rng.integers(0, 1000, ROWS)})
-        pq.write_table(table, tmp_path / f"{number}.parquet")
-    df = spark.read.parquet(str(tmp_path))
-    events = ff.events(df, time="t", by="k").window(ff.last_rows(7)).options(read="spark")
-    expected = duckdb.sql(
-        "SELECT k, t, (sum(x) OVER (PARTITION BY k ORDER BY t ROWS 6 PRECEDING))::bigint "
-        f"FROM '{tmp_path}/*.parquet' ORDER BY ALL"
-    ).fetchall()
-    for most in (3 * ROWS, 3 * ROWS - 1):  # executors have the second
-        found = events.options(max_driver_partials=most).aggregate(s=ff.Sum("x")).toArrow()
-        assert sorted(zip(*(found[name].to_pylist() for name in ("k", "at", "s")), strict=True)) == expected
 
 
 def test_what_spark_does_not_hand_over_is_grouped_by_it(

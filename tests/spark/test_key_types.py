@@ -1,4 +1,4 @@
-"""Keys from two places on Spark: labels, keys to fill and several inputs, of types that differ from the events'."""
+"""Keys from two places on Spark, of types that differ from those of the events; keys that Spark does not group by."""
 
 from __future__ import annotations
 
@@ -53,16 +53,6 @@ def test_labels_and_keys_to_fill(spark: SparkSession, tmp_path: Path, by: str) -
             assert rows[-1][by] == values[1]
 
 
-@pytest.mark.parametrize("combine", ["driver", "executors"])
-def test_several_inputs(spark: SparkSession, combine: str) -> None:
-    one, other = spark.createDataFrame(EVENTS), spark.createDataFrame(pa.table({"t": [4, 5], "j": [2, FAR]}))
-    for accumulate in ("spark", "python"):
-        both = ff.together(a=ff.events(one, time="t", by="i"), b=ff.events(other, time="t", by="j"))
-        query = both.options(combine=combine, accumulate=accumulate).window(ff.tumbling(9))
-        found = query.aggregate(n=ff.Count(), k=ff.Max("a.t"))
-        assert [tuple(row)[0:1] + tuple(row)[2:] for row in found.collect()] == [(1, 1, 1), (2, 3, 3), (FAR, 1, None)]
-
-
 def test_types_of_which_none_is_wider(spark: SparkSession) -> None:
     df = spark.createDataFrame(EVENTS)
     with pytest.raises(ff.ColumnError, match="the anchors' key 'i' is int64, and 'k' is string; expected one type"):
@@ -87,22 +77,25 @@ def test_the_history_of_a_stream(spark: SparkSession) -> None:
             checked(plan, df.withColumn("x", f.col("x").cast(kind)))
 
 
-ORDERS = pa.table({"at": [1, 2, 9, 25, 12], "shop": ["a", "b", "a", "c", None], "sum": [10, 20, 30, 40, 50]})
-VISITS = pa.table({"seen": [0, 3, 4, 11], "place": ["a", "a", "b", None], "people": [1.5, 2.0, None, 4.0]})
+ORDERS = pa.table(
+    {"at": [1, 2, 9, 25, 12], "shop": pa.array([1, 2, 1, 3, None], pa.int32()), "sum": [10, 20, 30, 40, 50]}
+)
+VISITS = pa.table({"seen": [0, 3, 4, 11], "place": [1, FAR, 2, None], "people": [1.5, 2.0, None, 4.0]})
 
 
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 def test_inputs_as_on_the_local_engine(spark: SparkSession, combine: str) -> None:
-    def ask(orders: object, visits: object) -> object:
+    def ask(orders: object, visits: object, **choice: str) -> object:
         both = ff.together(
             orders=ff.events(orders, time="at", by="shop"), visits=ff.events(visits, time="seen", by="place")
         )
-        query = both.options(combine=combine).window(ff.sliding(10, every=5), ff.tumbling(20))
+        query = both.options(combine=combine, **choice).window(ff.sliding(10, every=5), ff.tumbling(20))
         people = ff.Average("visits.people").over(ff.tumbling(15, closed="right"))
         return query.aggregate(all=ff.Count(), sold=ff.Sum("orders.sum"), people=people)
 
-    found = ask(spark.createDataFrame(ORDERS), spark.createDataFrame(VISITS))
-    assert found.toArrow().to_pylist() == ask(ORDERS, VISITS).to_pylist()  # type: ignore[attr-defined]
+    for accumulate in ("spark", "python"):
+        found = ask(spark.createDataFrame(ORDERS), spark.createDataFrame(VISITS), accumulate=accumulate)
+        assert found.toArrow().to_pylist() == ask(ORDERS, VISITS).to_pylist()  # type: ignore[attr-defined]
 
 
 def test_inputs_whose_types_do_not_fit(spark: SparkSession) -> None:
@@ -111,3 +104,12 @@ def test_inputs_whose_types_do_not_fit(spark: SparkSession) -> None:
         ff.together(orders=ff.events(orders, time="at"), visits=ff.events(visits, time="people"))
     with pytest.raises(ff.QueryError, match="orders are Arrow data and visits on Spark"):
         ff.together(orders=ff.events(ORDERS, time="at"), visits=ff.events(visits, time="seen"))
+
+
+def test_keys_that_spark_does_not_group_by(spark: SparkSession) -> None:
+    for sql in ("map(1, 2)", "array(1)"):
+        df = spark.sql(f"select timestamp'2026-01-01' t, named_struct('a', {sql}) s")
+        with pytest.raises(
+            ff.ColumnError, match=r"by= names 's', which is struct<.*expected numbers, .* or structs of"
+        ):
+            ff.events(df, time="t", by="s").window(ff.tumbling("1 day")).aggregate(n=ff.Count())

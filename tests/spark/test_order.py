@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as f
 
-from framefold.spark.input.ordering import block_of, in_time_order
+from framefold.spark.input.ordering import block_of
 
 from ..support.spark_parts import ticks_sql
 from ..support.spark_results import conf
@@ -50,19 +50,3 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str, legacy:
         assert [row[0] for row in df.selectExpr(ticks_sql(df, "n"), "m").collect()] == micros
         days = spark.sql("select date '1969-12-30' d")
         assert days.selectExpr(ticks_sql(days, "d")).collect()[0][0] == -2
-
-
-def test_one_task_sees_a_block_in_order(spark: SparkSession) -> None:
-    df = spark.range(0, 1_000, 1, 4).select((f.col("id") * 7 % 100).alias("t"), (f.col("id") % 3).alias("k"), "id")
-    ordered = in_time_order(df, "t", ["k"], [], (0, 10))
-    assert ordered.columns == ["t", "k", "id"]
-    rows = (
-        ordered.withColumn("task", f.spark_partition_id()).withColumn("at", f.monotonically_increasing_id()).collect()
-    )
-    tasks: dict[tuple[int, int], set[int]] = {}
-    for row in rows:
-        tasks.setdefault((row["k"], row["t"] // 10), set()).add(row["task"])
-    assert all(len(each) == 1 for each in tasks.values())
-    for task in {row["task"] for row in rows}:
-        seen = [(row["t"], row["id"]) for row in sorted(rows, key=lambda row: row["at"]) if row["task"] == task]
-        assert seen == sorted(seen)

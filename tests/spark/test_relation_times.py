@@ -93,19 +93,15 @@ def test_views_and_errors(spark: SparkSession) -> None:
         wrong = spark.sql("select 3 as a, 2 as b")
         with pytest.raises(Exception, match="a row ends before it starts; expected 'b' after 'a'"):
             ff.relation(wrong, valid_from="a", valid_to="b").rows().collect()
+        of_lists, local = rates.select(k="x", x="array(x)"), pa.table({"a": [1], "b": [2]})
+        types = "columns of one name are of types that do not go together"
         for ask, sentence in (
             (lambda: rates.where("y > 1"), "the condition y > 1 of where"),
             (lambda: rates.select("k").where("x > 1"), "the condition x > 1 of where"),
             (lambda: rates.select(y="q + 1"), "a column of select.* does not fit the DataFrame"),
             (lambda: rates.select(y=3), "expected SQL, or a Spark column"),
-            (
-                lambda: rates.union(rates.select(k="x", x="array(x)")),
-                "columns of one name are of types that do not go together",
-            ),
-            (
-                lambda: rates.join(ff.relation(pa.table({"a": [1], "b": [2]}), valid_from="a", valid_to="b")),
-                "expected one engine",
-            ),
+            (lambda: rates.union(of_lists), types),
+            (lambda: rates.join(ff.relation(local, valid_from="a", valid_to="b")), "expected one engine"),
         ):
             with pytest.raises(ff.QueryError, match=sentence):
                 ask()

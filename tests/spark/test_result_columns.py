@@ -125,28 +125,30 @@ def test_results_as_windows_and_without_a_time(spark: SparkSession) -> None:
 
 
 def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Whose time is named, or an expression."""
     pytest.importorskip("google.protobuf")
     pytest.importorskip("pyspark", minversion="4.1")
     from ..support.sessions import state_in_rocksdb
 
     df = spark.createDataFrame(events())
     results = fives(df)
-    results.coalesce(1).write.parquet(str(tmp_path / "fives"))
     late = spark.createDataFrame(
         [("a", tuple(datetime.fromtimestamp(each * 60, UTC) for each in (900, 905)), 0)], results.schema
     )
-    late.coalesce(1).write.mode("append").parquet(str(tmp_path / "fives"))
+    for part in (results, late):
+        part.coalesce(1).write.mode("append").parquet(str(tmp_path / "fives"))
     stream = spark.readStream.schema(results.schema).parquet(str(tmp_path / "fives"))
-    with state_in_rocksdb(spark):
-        query = ff.events(stream, time="window.start", by="k").stream(watermark="10 minutes").options(window="flat")
-        hours = query.window(ff.tumbling("1 hour")).aggregate(most=ff.Max("s"))
-        writer = hours.writeStream.format("parquet").option("path", str(tmp_path / "hours"))
-        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        assert writer.trigger(availableNow=True).start().awaitTermination(300)
-    found = spark.read.parquet(str(tmp_path / "hours"))
-    assert found.columns == ["k", "window_start", "window_end", "most"]
-    expected = expected_greatest(df).select("k", "window.start", "window.end", "most").toDF(*found.columns)
-    assert rows_of(found) == rows_of(expected)
+    for number, time in enumerate(("window.start", f.timestamp_seconds(f.unix_seconds("window.start")))):
+        with state_in_rocksdb(spark):
+            query = ff.events(stream, time=time, by="`k`").stream(watermark="10 minutes").options(window="flat")
+            hours = query.window(ff.tumbling("1 hour")).aggregate(most=ff.Max("s"))
+            writer = hours.writeStream.format("parquet").option("path", str(tmp_path / f"hours{number}"))
+            writer = writer.option("checkpointLocation", str(tmp_path / f"checkpoint{number}"))
+            assert writer.trigger(availableNow=True).start().awaitTermination(300)
+        found = spark.read.parquet(str(tmp_path / f"hours{number}"))
+        assert found.columns == ["k", "window_start", "window_end", "most"]
+        expected = expected_greatest(df).select("k", "window.start", "window.end", "most").toDF(*found.columns)
+        assert rows_of(found) == rows_of(expected)
 
 
 @pytest.mark.usefixtures("spark_of_docs")

@@ -31,26 +31,25 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("master", ["local", "local[*]", "local[2]", "local[2,4]", "local-cluster[2,1,1024]"])
-def test_a_local_master_stays_on_this_machine_and_interpreter(master: str, environment: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("master", "address", "expected"),
+    [
+        *((master, None, "127.0.0.1") for master in ("local", "local[*]", "local[2,4]", "local-cluster[2,1,1024]")),
+        ("local[2]", "127.0.0.2", "127.0.0.2"),
+        ("spark://somewhere:7077", None, None),
+    ],
+)
+def test_a_local_master_stays_on_this_machine_and_interpreter(
+    master: str, address: str | None, expected: str | None, environment: pytest.MonkeyPatch
+) -> None:
+    """An address of the user's is kept; a cluster is reached from the address and with the Python of the user."""
     environment.setenv("PYSPARK_PYTHON", "another-python")
+    if address:
+        environment.setenv("SPARK_LOCAL_IP", address)
     inner("environment of a session")(master)
-    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
-    assert os.environ["PYSPARK_PYTHON"] == sys.executable
-
-
-def test_an_address_of_the_users_is_kept(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("SPARK_LOCAL_IP", "127.0.0.2")
-    inner("environment of a session")("local[2]")
-    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.2"
-
-
-def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("PYSPARK_PYTHON", "another-python")
-    inner("environment of a session")("spark://somewhere:7077")
-    assert "SPARK_LOCAL_IP" not in os.environ
-    assert os.environ["PYSPARK_PYTHON"] == "another-python"
-    assert "spark.sql.shuffle.partitions" not in sessions._settings("spark://somewhere:7077")
+    assert os.environ.get("SPARK_LOCAL_IP") == expected
+    assert os.environ["PYSPARK_PYTHON"] == (sys.executable if expected else "another-python")
+    assert ("spark.sql.shuffle.partitions" in sessions._settings(master)) == bool(expected)
 
 
 @pytest.mark.parametrize("version", ["3.5.9", "5.0.0.dev1"])

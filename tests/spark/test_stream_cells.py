@@ -110,11 +110,14 @@ def in_one_query(source: Source) -> DataFrame:
 
 def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     """Rows in order, sessions after a history, and lookbacks, in one query."""
-    source, late = Source(spark, tmp_path), 0
+    source, late, metrics = Source(spark, tmp_path), 0, list[Any]()
     for part in (FIRST, SECOND):
         query = source.add(*part).run(all=in_one_query(source))["all"]
         late += late_events(query)
+        metrics += map(ff.stream_metrics, query.recentProgress)
     everything = source.found("all")
+    assert sum(each["windows"] for each in metrics) == len(everything)
+    assert metrics[0]["shards"] == 3 + 2 + 2, "those of all results"
     for name in QUERIES:
         expected = pa.concat_tables(right(name))
         found = everything.filter(pc.equal(everything["query"], name)).select(expected.column_names)

@@ -33,25 +33,6 @@ def windows_of(found: pa.Table) -> Counter[Any]:
 
 
 @pytest.mark.slow
-def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
-    """Into one sink: the rows of each; metrics of both together; what is open of each is found in one checkpoint."""
-    source = Source(spark, tmp_path).add(*batches()[:2])
-    long, short = source.query(HALVES), source.query(ff.tumbling("5 minutes"))
-    results = {"long": long.aggregate(**COUNT), "short": short.aggregate(**COUNT)}
-    query = source.run(out=results["long"].union(results["short"]), **results)["out"]
-    given = every_row(source.found())
-    assert given == every_row(source.found("long")) + every_row(source.found("short"))
-    metrics = [ff.stream_metrics(each) for each in query.recentProgress]
-    assert sum(each["windows"] for each in metrics) == given.total() > 8
-    assert metrics[0]["shards"] == 4, "two of each result"
-    checkpoint = str(tmp_path / "out-checkpoint")
-    for name, each in (("long", long), ("short", short)):
-        mine = each.still_open(checkpoint, **COUNT).toArrow()
-        assert every_row(mine) == every_row(each.still_open(str(tmp_path / f"{name}-checkpoint"), **COUNT).toArrow())
-        assert len(mine)
-
-
-@pytest.mark.slow
 def test_one_result_twice_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
     """Spark shuffles for both once, and finds no watermark behind what it uses again, unless it is told not to."""
     source = Source(spark, tmp_path).add(*batches()[:2])

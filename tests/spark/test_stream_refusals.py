@@ -71,6 +71,7 @@ def of_table(method: str, *arguments: Any) -> Call:
 
 LABELS = pa.table({"key": ["a"], "at": pa.array([0], pa.timestamp("us", "UTC"))})
 EMIT = ff.tumbling("10 minutes", empty="emit")
+FILLED = ff.tumbling("10 minutes", empty="emit", fill_from=UNTIL)
 STEPS = ff.lookback("1 hour", "1 day", every="1 hour")
 
 QUERIES: list[tuple[Call, str]] = [
@@ -102,6 +103,7 @@ QUERIES: list[tuple[Call, str]] = [
     (lambda s: s.query(late="refire"), "late is 'refire', expected one of 'drop', 'drop_partial', 'update'"),
     (lambda s: s.query(shards=0), "shards is 0, expected a whole number of at least 1"),
     (of_options(EMIT), FORGET),
+    (of_options(FILLED, forget="1 day"), r"a stream cannot answer this query: windows are filled \(fill_from=, "),
     (
         lambda s: ff.events(s.plain, time="time").window(ff.tumbling("1 hour")).aggregate(**COUNT),
         r"no watermark on its time 'time'; expected .*withWatermark\('time'",

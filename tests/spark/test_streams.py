@@ -83,6 +83,16 @@ def lasting(data: Any) -> Any:
     return events(data, until="until").window(ff.snapshot()).aggregate(n=ff.Count())
 
 
+def of_structs(data: Any) -> Any:
+    """Keys that are structs, with nulls in them."""
+    if isinstance(data, pa.Table):
+        keys = [{"key": row["key"], "low": None if row["x"] > 1 else row["x"] < 0} for row in data.to_pylist()]
+        data = data.append_column("pair", pa.array(keys))
+    else:
+        data = data.selectExpr("*", "struct(key, if(x > 1, null, x < 0) as low) as pair")
+    return ff.events(data, time="time", by="pair").window(WINDOWS["sliding"]).aggregate(**OUTPUTS)
+
+
 def low_and_high(data: Any) -> Any:
     """Two inputs in the same windows: Spark's watermark is the least of theirs."""
     if isinstance(data, pa.Table):
@@ -107,6 +117,7 @@ def programs(spark: SparkSession) -> dict[str, Program]:
         "lookback": windowed(ff.lookback("10 minutes", "1 hour", every="10 minutes", closed="right"), BACK),
         "lookback-of-months": windowed(ff.lookback("1 day", "1 month", every="1 day", closed="both"), BACK),
         "lives": lasting,
+        "structs": of_structs,
         "together": low_and_high,
         "own": own_windows(None),
         "own-of-a-DataFrame": own_windows(spark),

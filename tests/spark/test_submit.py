@@ -175,51 +175,28 @@ def test_venv_pack_says_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_the_operators_manifest(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--num-executors=4", "--executor-memory", "2g", "--py-files", "s3a://a,s3a://b"]
     settings = {
-        "spark.kubernetes.container.image": "registry/speeds",
-        "spark.kubernetes.namespace": "jobs",
-        "spark.kubernetes.authenticate.driver.serviceAccountName": "spark",
-        "spark.executor.memory": "1g",  # an option counts more
-        "spark.driver.cores": "2",
-        "spark.sql.shuffle.partitions": "8",
-    }
-    confs = submit_options("", settings)[2:]
-    assert (
-        main(
-            [
-                "submit",
-                "--manifest",
-                "--name",
-                "Speeds of today",
-                *K8S.split(),
-                *options,
-                *confs,
-                IN_IMAGE,
-                "s3a://trips",
-                "--all",
-            ]
-        )
-        == 0
-    )
-    assert json.loads(capsys.readouterr().out) == {
-        "apiVersion": "sparkoperator.k8s.io/v1beta2",
-        "kind": "SparkApplication",
+        "spark.kubernetes.container.image": "registry/speeds", "spark.kubernetes.namespace": "jobs",
+        "spark.kubernetes.authenticate.driver.serviceAccountName": "spark", "spark.driver.cores": "2",
+        "spark.executor.memory": "1g", "spark.sql.shuffle.partitions": "8",
+    }  # fmt: skip
+    words = f"--manifest {K8S} --num-executors=4 --executor-memory 2g --py-files s3a://a,s3a://b".split()
+    job = ["--name", "Speeds of today", *submit_options("", settings)[2:], IN_IMAGE, "s3a://trips", "--all"]
+    assert main(["submit", *words, *job]) == 0
+    manifest = json.loads(capsys.readouterr().out)
+    spec = manifest.pop("spec")
+    assert manifest == {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication",
         "metadata": {"name": "speeds-of-today", "namespace": "jobs"},
-        "spec": {
-            "type": "Python",
-            "mode": "cluster",
-            "sparkVersion": pyspark.__version__,
-            "image": "registry/speeds",
-            "mainApplicationFile": IN_IMAGE,
-            "arguments": ["s3a://trips", "--all"],
-            "driver": {"cores": 2, "serviceAccount": "spark"},
-            "executor": {"instances": 4, "memory": "2g"},
-            "deps": {"pyFiles": ["s3a://a", "s3a://b"]},
-            "restartPolicy": {"type": "Never"},
-            "sparkConf": {"spark.sql.shuffle.partitions": "8"},
-        },
-    }
+    }  # fmt: skip
+    assert spec == {
+        "type": "Python", "mode": "cluster", "sparkVersion": pyspark.__version__, "image": "registry/speeds",
+        "mainApplicationFile": IN_IMAGE, "arguments": ["s3a://trips", "--all"],
+        "driver": {"cores": 2, "serviceAccount": "spark"},
+        "executor": {"instances": 4, "memory": "2g"},  # an option counts more than a setting
+        "deps": {"pyFiles": ["s3a://a", "s3a://b"]}, "restartPolicy": {"type": "Never"},
+        "sparkConf": {"spark.sql.shuffle.partitions": "8"},
+    }  # fmt: skip
 
 
 def test_what_is_shown_of_a_log() -> None:
@@ -249,19 +226,16 @@ def test_what_is_shown_of_a_log() -> None:
 def test_what_the_log_of_spark_submit_says_of_a_driver_in_a_pod() -> None:
     told: list[str] = []
     log = follow.Log(None, lambda _: None, told.append)
+    status = "Application status for spark-1f2 (phase: {})"
     for line in [
-        "26/11/25 00:40:00 INFO LoggingPodStatusWatcherImpl: Waiting for application speeds with application ID "
-        "spark-1f2 and submission ID jobs:speeds-9-driver to finish...\n",
-        "26/11/25 00:40:01 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Running)\n",
-        "26/11/25 00:40:02 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Running)\n",
-        "26/11/25 00:40:03 INFO LoggingPodStatusWatcherImpl: Application status for spark-1f2 (phase: Failed)\n",
-        "26/11/25 00:40:03 INFO LoggingPodStatusWatcherImpl: Container final statuses:\n",
-        "\t exit code: 3\n",
+        "Waiting for application speeds with application ID spark-1f2 and submission ID jobs:speeds-9-driver to finish",
+        *map(status.format, ("Running", "Running", "Failed")),
+        "Container final statuses:",
     ]:
-        log.take(line)
+        log.take(f"26/11/25 00:40:00 INFO LoggingPodStatusWatcherImpl: {line}\n")
+    log.take("\t exit code: 3\n")
     assert told == ["spark-1f2 is Running", "spark-1f2 is Failed"]
-    assert log.pod == ("jobs", "speeds-9-driver")
-    assert log.exit_code == 3
+    assert (log.pod, log.exit_code) == (("jobs", "speeds-9-driver"), 3)
 
 
 def test_a_log_with_the_output_of_the_job_in_it() -> None:

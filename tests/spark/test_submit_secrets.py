@@ -134,25 +134,22 @@ OPTIONS = [
 SECRETS = ["hunter2", "AKIA123", "abcdef", "pass1234", "word99", "tokenized9"]
 
 
-def test_a_dry_run_shows_no_secrets(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("way", ["--dry-run", "--manifest"])
+def test_no_secrets_are_shown(job: Path, capsys: pytest.CaptureFixture[str], way: str) -> None:
     (job.parent / "single.py").write_text("")
-    remote = ["--remote", "sc://host:15002/;token=tokenized9"]
-    assert main(["submit", "--dry-run", *OPTIONS, *remote, str(job), "s3://user:word99@bucket/b"]) == 0
+    remote = ["--remote", "sc://host:15002/;token=tokenized9", str(job)]
+    words = remote if way == "--dry-run" else ["local:///opt/job.py"]
+    assert main(["submit", way, *OPTIONS, *words, "s3://user:word99@bucket/b"]) == 0
     said = capsys.readouterr()
     assert not [secret for secret in SECRETS if secret in said.out + said.err]
-    assert "spark.plain=shown" in said.out
-    assert f"'spark.my.password={HIDDEN}'" in said.out
+    if way == "--dry-run":
+        assert "spark.plain=shown" in said.out
+        assert f"'spark.my.password={HIDDEN}'" in said.out
+    else:
+        settings = json.loads(said.out)["spec"]["sparkConf"]
+        assert settings["spark.my.password"] == settings["spark.x.Token"] == HIDDEN
+        assert settings["spark.plain"] == "shown"
     assert "framefold: not shown are the values of spark.my.password, spark.hadoop.fs.s3a.access.key, " in said.err
-
-
-def test_a_manifest_shows_no_secrets(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["submit", "--manifest", *OPTIONS, "local:///opt/job.py", "s3://user:word99@bucket/b"]) == 0
-    said = capsys.readouterr()
-    assert not [secret for secret in SECRETS if secret in said.out + said.err]
-    settings = json.loads(said.out)["spec"]["sparkConf"]
-    assert settings["spark.my.password"] == settings["spark.x.Token"] == HIDDEN
-    assert settings["spark.plain"] == "shown"
-    assert "framefold: not shown are the values of spark.my.password, " in said.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Windows on Spark as Spark SQL itself has them; those of every kind are in ``test_cells``."""
+"""Windows on Spark: labels in a DataFrame, what is held and for how long; results are compared in ``test_cells``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ from .test_cells import ANCHORS, events
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WAYS: list[dict[str, Any]] = [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}]
-
 
 @pytest.fixture(scope="module")
 def df(spark: SparkSession) -> Iterator[DataFrame]:
@@ -48,80 +46,6 @@ def df(spark: SparkSession) -> Iterator[DataFrame]:
 def arrived(df: DataFrame) -> pa.Table:
     """The events in the order in which Spark has them."""
     return df.toArrow()
-
-
-def outputs() -> dict[str, Any]:
-    return {"n": ff.Count(), "low": ff.Min("x"), "x": ff.Sum("x"), "rows": Joined("n")}
-
-
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
-@pytest.mark.parametrize("window", [ff.last_rows(3), ff.around(rows=(0, 1)), ff.landmark(every="1 hour")], ids=str)
-def test_without_events(window: Any, way: dict[str, Any], df: DataFrame) -> None:
-    result = ff.events(df.where("false"), time="t", by="k").window(window).options(**way).aggregate(n=ff.Count())
-    assert result.collect() == []
-
-
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
-def test_keys_that_only_anchors_have(way: dict[str, Any], df: DataFrame) -> None:
-    by_key = ff.windows_from(ANCHORS, start="from", end="to", by="a")
-    found = ff.events(df.where("false"), time="t", by="k").window(by_key).options(**way).aggregate(n=ff.Count())
-    assert [(row["k"], row["n"]) for row in found.collect()] == [(None, 0), *[("ann", 0)] * 3, ("only here", 0)]
-
-
-@pytest.mark.parametrize("way", WAYS[:2], ids=str)
-def test_events_without_a_time(way: dict[str, Any], df: DataFrame, arrived: pa.Table) -> None:
-    holes = df.withColumn("t", f.when(f.col("n") % 4 != 0, f.col("t")))
-    left = ff.events(arrived.filter(pa.array(arrived["n"].to_numpy() % 4 != 0)), time="t", by="k")
-    events = ff.events(holes, time="t", by="k", null_time="drop").window(ff.last_rows(3)).options(**way)
-    assert listed(events.aggregate(**outputs())) == listed(left.window(ff.last_rows(3)).aggregate(**outputs()))
-    error: Any = ff.NullTimeError if way["combine"] == "driver" else Exception
-    with pytest.raises(error, match="'t' is null in"):
-        ff.events(holes, time="t", by="k").window(ff.last_rows(3)).options(**way).aggregate(n=ff.Count()).collect()
-
-
-# --- Spark itself ---------------------------------------------------------------------------------------------------
-
-
-def test_sessions_are_sparks(df: DataFrame) -> None:
-    """Spark's own session_window merges events exactly a gap apart."""
-    window = f.session_window("t", "12 minutes").alias("window")
-    theirs = df.groupBy("k", window).agg(f.sum("x").alias("x"), f.count("*").alias("n")).orderBy("k", "window.start")
-    expected, mine = (
-        listed(theirs),
-        ff.events(df, time="t", by="k").window(ff.session("12 minutes", merge_touching=True)),
-    )
-    for way in WAYS[:2]:
-        assert listed(mine.options(**way).aggregate(x=ff.Sum("x"), n=ff.Count())) == expected
-
-
-@pytest.mark.parametrize("unit", ["day", "week", "month"])
-def test_calendar_units_are_sparks(unit: str, df: DataFrame, spark: SparkSession) -> None:
-    """A day of 25 hours, the week and the month that it is in."""
-    far = df.withColumn("t", f.col("t") + f.make_dt_interval(f.col("n") % 90))
-    with settings(spark, spark__sql__session__timeZone="Europe/Berlin"):
-        start = f.date_trunc(unit, "t").alias("start")
-        theirs = far.groupBy("k", start).agg(f.sum("x").alias("x")).orderBy("k", "start")
-        window = ff.tumbling(f"1 {unit}", timezone="Europe/Berlin")
-        expected = listed(theirs)
-        for way in WAYS[:2]:
-            mine = ff.events(far, time="t", by="k").window(window).options(**way).aggregate(x=ff.Sum("x"))
-            assert listed(mine.select("k", "window.start", "x")) == expected
-
-
-@pytest.mark.parametrize(
-    ("window", "rows"), [(ff.last_rows(7), (-6, 0)), (ff.around(rows=(-2, 9), min_fill="partial"), (-2, 9))], ids=str
-)
-def test_rows_are_those_of_sql(window: Any, rows: tuple[int, int], df: DataFrame) -> None:
-    over = f"over (partition by `a.b`, k order by t, tie + 0.0d, n rows between {-rows[0]} preceding and "
-    over += f"{rows[1]} following)" if rows[1] else "current row)"
-    columns = [f"{function} {over} as {name}" for function, name in (("sum(x)", "x"), ("min(x)", "low"))]
-    theirs = df.selectExpr("`a.b` + 0.0d as `a.b`", "k", "t as at", *columns, f"collect_list(n) {over} as list", "n")
-    order = ["`a.b`", "k", "at", f.expr("list[0]"), f.expr("list[size(list) - 1]")]
-    expected = listed(theirs.orderBy(*order).drop("n"))
-    mine = ff.events(df, time="t", by=["a.b", "k"], ties=["tie", "n"]).window(window)
-    for way in WAYS[:2]:
-        result = mine.options(**way).aggregate(x=ff.Sum("x"), low=ff.Min("x"), list=ff.CollectList("n"))
-        assert listed(result.orderBy(*order).drop("window")) == expected
 
 
 # --- anchors --------------------------------------------------------------------------------------------------------
@@ -151,9 +75,10 @@ def cached(spark: SparkSession) -> set[int]:
 def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -> None:
     """Row numbers stay right when what they were counted on is unpersisted."""
     events = ff.events(df, time="t", by="k").window(ff.last_rows(4))
-    expected = ff.events(arrived, time="t", by="k").window(ff.last_rows(4)).aggregate(**outputs())
-    for way in WAYS[1:]:
-        derived = events.options(**way).aggregate(**outputs()).where("n > 0")
+    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "rows": Joined("n")}
+    expected = ff.events(arrived, time="t", by="k").window(ff.last_rows(4)).aggregate(**outputs)
+    for way in ({"combine": "executors"}, {"max_driver_partials": 0}):
+        derived = events.options(**way).aggregate(**outputs).where("n > 0")
         gc.collect()
         time.sleep(0.5)  # what is released is released in a thread
         assert listed(derived) == listed(expected)
@@ -230,23 +155,18 @@ def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, limit: Callabl
 # --- what explain says ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("window", "by", "said"),
-    [
-        (ff.last_rows(1000), "k", "key and block of 999 rows, each with the 999 rows before it"),
-        (ff.around(rows=(-2, 3)), None, "block of 5 rows, each with the 2 rows before it and 3 rows after it"),
-        (ff.landmark(), "k", "a whole key in one task"),
-        (ff.policy(ff.by_count(3)), None, "on one executor"),
-    ],
-    ids=str,
-)
-def test_explain(window: Any, by: str | None, said: str, df: DataFrame) -> None:
-    text = str(ff.events(df, time="t", by=by, ties="tie").window(window).explain(n=ff.Count()))
-    assert "sorts them all by " + ("k, " if by else "") + "t, tie, arrival" in text
-    assert said in text
-
-
-def test_explain_of_order_without_blocks(df: DataFrame) -> None:
-    for by, said in (("k", "by key, a whole key in one task, that puts them"), (None, "to one task that puts them")):
-        windows = ff.events(df, time="t", by=by).window(ff.landmark(every="1 hour"))
-        assert said in str(windows.explain(rows=Joined("n")))
+def test_explain(df: DataFrame) -> None:
+    whole = "a whole key in one task"
+    for windows, by, output, said in (
+        (ff.last_rows(1000), "k", ff.Count(), "key and block of 999 rows, each with the 999 rows before it"),
+        (ff.around(rows=(-2, 3)), None, ff.Count(), "block of 5 rows, each with the 2 rows before it and 3 rows after"),
+        (ff.landmark(), "k", ff.Count(), whole),
+        (ff.policy(ff.by_count(3)), None, ff.Count(), "on one executor"),
+        (ff.landmark(every="1 hour"), "k", Joined("n"), f"by key, {whole}, that puts them"),
+        (ff.landmark(every="1 hour"), None, Joined("n"), "to one task that puts them"),
+    ):
+        text = str(ff.events(df, time="t", by=by, ties="tie").window(windows).explain(n=output))
+        assert said in text
+        assert ("sorts them all by " + ("k, " if by else "") + "t, tie, arrival" in text) == isinstance(
+            output, ff.Count
+        )

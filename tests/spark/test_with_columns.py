@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-OUTPUTS: dict[str, Any] = {"total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id"), "ids": ff.CollectList("id")}
+OUTPUTS: dict[str, Any] = {
+    "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id"), "ids": ff.CollectList("id"),
+    "twice": ff.Sum(ff.expr("x * 2")),
+}  # fmt: skip
 
 
 def by_id(found: Any) -> list[dict[str, Any]]:
     return sorted(rows(found), key=lambda row: row["id"])
 
 
+@pytest.mark.cell
 @pytest.mark.parametrize("by", ["k", None])
 def test_as_locally_and_by_definition(spark: SparkSession, tmp_path: Path, by: str | None) -> None:
     table = events(7)
@@ -40,7 +44,10 @@ def test_as_locally_and_by_definition(spark: SparkSession, tmp_path: Path, by: s
     specs = [spec for spec, _ in KINDS.values()]
     wide = {f"{name}{at}": each.over(spec) for at, spec in enumerate(specs) for name, each in OUTPUTS.items()}
     for data in (df, spark.read.parquet(str(tmp_path)), ff.parquet(str(tmp_path), spark=spark)):
-        found = by_id(ff.events(data, time="t", by=by, ties="id").window().with_columns(**wide))
+        query = ff.events(data, time="t", by=by, ties="id").window()
+        where = dict(query.explain_with_columns(**wide).rows)["accumulate, slide, finish"]
+        assert by is None or "some keys at a time, lazily" in where
+        found = by_id(query.with_columns(**wide))
         assert found == by_id(ff.events(table, time="t", by=by, ties="id").window().with_columns(**wide))
         for number, (_, window) in enumerate(KINDS.values()):
             assert [row[f"ids{number}"] for row in found] == expected(table, window, by), list(KINDS)[number]

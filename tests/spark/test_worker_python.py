@@ -33,30 +33,24 @@ WANTED = (
     f"with pyarrow and numpy when Spark starts; this process runs {sys.executable} (Python {VERSION})"
 )
 
-WANTED_BEHIND_CONNECT = (
-    "expected PYSPARK_PYTHON in the environment of the Spark Connect server to name a Python "
-    f"{VERSION.rpartition('.')[0]} with pyarrow and numpy when it starts; this process runs {sys.executable} "
-    f"(Python {VERSION})"
-)
+WANTED_BEHIND_CONNECT = WANTED.replace(
+    "PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name",
+    "PYSPARK_PYTHON in the environment of the Spark Connect server to name",
+).replace("when Spark starts", "when it starts")
 
 # What Spark 4.3 reports, without the lines of the JVM's stack.
 MISSING = """
 An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "pyspark.zip/pyspark/worker.py", line 1920, in read_udfs
-    import pyarrow as pa
 ModuleNotFoundError: No module named 'pyarrow'
 """
-OTHER_VERSION = """
-pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: \
-3.12 than that in driver: 3.11, PySpark cannot run with different minor versions.
-Please check environment variables PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are correctly set.
-"""
+OTHER_VERSION = (
+    "PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: "
+    "3.11, PySpark cannot run with different minor versions.\nPlease check environment variables PYSPARK_PYTHON"
+)
 CANNOT_RUN = """
-An error occurred while calling o51.collectToPython.
-: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed 1 times, most recent \
-failure: Lost task 1.0 in stage 0.0 (TID 1) (localhost executor driver): java.io.IOException: Cannot run program \
-"/no/python": error=2, No such file or directory
+: org.apache.spark.SparkException: Lost task 1.0 in stage 0.0 (localhost executor driver): java.io.IOException: \
+Cannot run program "/no/python": error=2, No such file or directory
 Caused by: java.io.IOException: error=2, No such file or directory
 """
 CANNOT_RUN_JAVA_25 = 'java.io.IOException: Cannot run program "python3": Exec failed, error: 13 (Permission denied)'
@@ -72,7 +66,6 @@ org.apache.spark.SparkException:
 Error from python worker:
   Traceback (most recent call last):
     File "/usr/lib/python3.8/runpy.py", line 185, in _run_module_as_main
-      mod_name, mod_spec, code = _get_module_details(mod_name, _Error)
   AttributeError: module 'importlib.resources' has no attribute 'files'
 PYTHONPATH was:
   /opt/pyspark.zip
