@@ -17,7 +17,6 @@ pytest.importorskip("pyspark")
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -27,7 +26,6 @@ from ..support.limits import limits
 from ..support.spark_parts import COMPUTED, WEIGHT_BYTES, blobs_of, weight_of
 from ..support.spark_results import listed
 from ..support.toys import Total
-from .test_cells import Raising
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -237,35 +235,6 @@ def test_few_partials_of_tasks_come_to_the_driver_in_one_job(spark: SparkSession
         assert len(started) == jobs, most
 
 
-<<<<<<< HEAD
-class Raising(ff.PythonOperation):
-    """A sum, one of whose functions fails in the midst of the events."""
-
-    result = "int64"
-    commutative = True
-
-    def __init__(self, column: str, at: str) -> None:
-        super().__init__(column)
-        self.at = at
-
-    def create(self) -> int:
-        return 0
-
-    def accumulate(self, state: int, value: int) -> int:
-        return self.checked("accumulate", state + value)
-
-    def combine(self, a: int, b: int) -> int:
-        return self.checked("combine", a + b)
-
-    def finish(self, state: int) -> int:
-        return self.checked("finish", state)
-
-    def checked(self, function: str, state: int) -> int:
-        if self.at == function and state > 40:
-            raise ZeroDivisionError("thirteen")
-        return state
-
-
 def test_a_stage_that_has_failed_says_the_cause_once() -> None:
     """A task that begins after another one has failed raises the error of that one's report."""
     try:
@@ -277,21 +246,3 @@ def test_a_stage_that_has_failed_says_the_cause_once() -> None:
         again = getattr(*place_of("error of a report"))(traceback.format_exc())
     assert str(again) == "accumulate of 'm' failed: ZeroDivisionError: thirteen"
     assert [note.count("Traceback") for note in again.__notes__] == [1]
-
-
-=======
->>>>>>> slim2-spark
-@pytest.mark.parametrize("at", ["accumulate", "combine", "finish"])
-def test_what_a_users_function_raises(spark: SparkSession, at: str) -> None:
-    df = spark.range(0, 40, 1, 2).selectExpr("id as t", "id % 3 as k", "cast(id as int) as x")
-    lazy = ff.events(df, time="t", by="k").window(ff.sliding(20, every=10)).options(combine="executors")
-    result = lazy.aggregate(m=Raising("x", at))
-    for use in (result.collect, result.write.format("noop").mode("overwrite").save):
-        with pytest.raises(PythonException) as raised:
-            use()
-        before, sentence, after = str(raised.value).partition(f"{at} of 'm' (Raising('x')) failed: ZeroDivisionError: ")
-        assert sentence
-        assert "Traceback" not in before
-        assert len(before.splitlines()) <= 2
-        assert after.count("Traceback") == 1  # of the user's function, once
-        assert f"in {at}" in after
