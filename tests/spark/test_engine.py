@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+import traceback
 import uuid
 from decimal import Decimal
 from pathlib import Path
