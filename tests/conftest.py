@@ -68,8 +68,18 @@ WITH_SPARK = (
 COMBINED = ("driver", "executors")
 """Parameters of a test that stand for Spark."""
 
-MAIN_JOB = ("tests/test_three_engines.py", "tests/api/test_demo.py")
-"""Tests with Spark of what framefold is for: quick tests, too."""
+QUICK = (
+    "tests/test_three_engines.py",
+    "tests/api/test_demo.py",
+    "tests/spark/test_combining.py",
+    "tests/spark/test_rows.py",
+    "tests/spark/test_state.py",
+    "tests/spark/test_submit.py",
+    "tests/spark/test_submit_secrets.py",
+    "tests/spark/test_tasks.py",
+    "tests/spark/test_types.py",
+)
+"""Tests of the main job, and of what needs no session: quick tests beside the cells and a share of the vectors."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -104,7 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if asked or item.nodeid.startswith(WITH_SPARK):
             item.add_marker(pytest.mark.spark)
             sampled = item.nodeid.startswith("tests/vectors/") and in_share(item.nodeid, VECTORS, SALT)
-            if sampled or item.nodeid.startswith(MAIN_JOB) or item.get_closest_marker("cell"):
+            if sampled or item.nodeid.startswith(QUICK) or item.get_closest_marker("cell"):
                 item.add_marker(pytest.mark.quick)
 
 
