@@ -118,6 +118,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.quick)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Accept a share without a test: of a few tests another commit takes them."""
+    if SHARE > 1 and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """What the run was of, where the table of versions asks for it."""
     if folder := os.environ.get("FRAMEFOLD_VERSIONS"):

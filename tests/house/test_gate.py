@@ -22,10 +22,9 @@ def collected(*words: str, **variables: str) -> str:
     """Return what pytest prints of the slow tests that a run with these variables takes."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "FRAMEFOLD"))}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider", "-m", "slow", *words, *RARE]
-    program = subprocess.run(
-        command, cwd=ROOT, env=environment | variables, capture_output=True, text=True, check=False
-    )
-    return program.stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=environment | variables, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize("share", [3, 4, 8, 10, 20])
@@ -48,6 +47,7 @@ def test_a_run_takes_the_share_of_its_salt_and_says_how_to_repeat_it() -> None:
     assert share == [name.split("::")[1] for name in every if in_share(name, 2, "7")]
     repeat = "FRAMEFOLD_SALT=7 FRAMEFOLD_SHARE=2, --hypothesis-seed=7"
     assert f"one test in 2; to repeat this choice: {repeat}" in said
+    assert "no tests collected" in collected("-q", FRAMEFOLD_SALT="1", FRAMEFOLD_SHARE="999999")  # and is no failure
 
 
 def test_each_suite_of_the_gate_is_a_target() -> None:
