@@ -46,17 +46,19 @@ demo-stream: $(VENV)/has-spark
 # What uses the public door without Spark, and the style of all files: before each commit.
 DOOR := tests/bad_input tests/docs tests/house tests/operations tests/queries tests/relations tests/rules tests/sql tests/values tests/vectors tests/windows
 SIDE_BY_SIDE := -n 2 -p no:benchmark
+# Tests wait for processes and files now and then: three of them fill two cores.
+QUICKLY := -n 3 --dist worksteal -p no:benchmark
 # Properties have few examples, unless HYPOTHESIS_PROFILE asks for more: they have more among the slow tests.
 FEW := HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}
 
 check: $(VENV)/has-test
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
-	@$(FEW) $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(DOOR)
+	@$(FEW) $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" $(DOOR)
 
 # Two runs at once: one process has the tests that need Spark, and so the one session; two others give way to it, and
 # print when it is over.
-two_runs = export $(FEW); nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+two_runs = export $(FEW); nice $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m $(1); with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))

@@ -52,12 +52,11 @@ OUTPUTS = {
     UNREACHABLE: "cannot be reached", "nothing://x/e.parquet": "cannot be opened", "itself.parquet": "leads nowhere",
     LONG: "File name too long", "e.parquet/x.parquet": "does not exist",
 }  # fmt: skip
-COMMANDS = [([path], sentence) for path, sentence in INPUTS.items()]
-COMMANDS += [
-    (["some/e.parquet", "--out", path, *more], sentence)
+COMMANDS = [([path], sentence) for path, sentence in INPUTS.items()] + [
+    pytest.param(["some/e.parquet", "--out", path, *more], sentence, marks=[pytest.mark.slow] * (path == UNREACHABLE))
     for path, sentence in OUTPUTS.items()
     for more in ([], ["--no-replace"])
-]
+]  # a server that does not answer is asked several times
 
 
 @pytest.mark.usefixtures("folder")

@@ -159,7 +159,7 @@ CASES = [
 
 MANY = settings(max_examples=1000, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 
-CASES_AT_LEAST = 20
+CASES_AT_LEAST = 10
 """Random streams of each kind of windows; of all kinds together there are at least 300."""
 
 
