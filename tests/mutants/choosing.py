@@ -12,6 +12,7 @@ import json
 import random
 import tokenize
 from collections import Counter
+from typing import Any
 
 from . import chosen, copies
 from .chosen import Mutant
@@ -70,12 +71,21 @@ def choose(commit: str) -> None:
         mutants, dry = draw(room, texts[room], lines, count, passed_over)
         found[room] = mutants
         unreached[room]["drawn lines"] = dry
-    mutants = [mutant for room in copies.ROOMS for mutant in found[room]]
-    for number, mutant in enumerate(mutants, 1):
-        mutant.number = number
+    mutants = numbered([mutant for room in copies.ROOMS for mutant in found[room]], before.get("mutants", []))
     summary = {"seed": SEED, "commit": commit, "lines of code": sizes, "not reached": unreached}
     chosen.save(mutants, **summary, equivalent=equivalent)
     print(json.dumps(summary, indent=1), Counter(mutant.operator for mutant in mutants), sep="\n")
+
+
+def numbered(mutants: list[Mutant], before: list[dict[str, Any]]) -> list[Mutant]:
+    """Return the mutants by their numbers. Those chosen before keep theirs; the others take the free ones."""
+    numbers = {(each["file"], each["function"], each["before"], each["after"]): each["number"] for each in before}
+    for mutant in mutants:
+        mutant.number = numbers.get((mutant.file, mutant.function, mutant.before, mutant.after), 0)
+    free = iter(sorted({*range(1, len(mutants) + 1)} - {mutant.number for mutant in mutants}))
+    for mutant in mutants:
+        mutant.number = mutant.number or next(free)
+    return sorted(mutants, key=lambda mutant: mutant.number)
 
 
 def count_unreached(texts: dict[str, str], lines: dict[str, set[int]]) -> dict[str, int]:

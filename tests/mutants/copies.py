@@ -72,8 +72,7 @@ def pytest(arguments: list[str], output: Path, limit: float | None = None, **env
     """Run pytest in the clone; return its exit code, or None if it took longer than ``limit`` seconds."""
     variables = {
         "HYPOTHESIS_PROFILE": "few",
-        **os.environ,
-        "PYTHONDONTWRITEBYTECODE": "1",
+        **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",
         "VIRTUAL_ENV": str(PYTHON.parents[1]),
         **environment,
