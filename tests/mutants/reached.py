@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import copies
+from .startup import SHIPPED
 
 KINDS = {"others": "not spark", "spark": "spark"}
 """The two runs: in this order mutants run against them, too."""
@@ -97,8 +98,9 @@ class Reached:
             with data._connect() as connection:
                 rows: Iterable[Any] = connection.execute(
                     "select context.context, line_bits.numbits from line_bits join file on file.id = file_id"
-                    " join context on context.id = context_id where file.path = ? and context.context <> ''",
-                    (str(copies.TREE / file),),
+                    " join context on context.id = context_id where (file.path = ? or file.path like ?)"
+                    " and context.context <> ''",
+                    (str(copies.TREE / file), f"%{SHIPPED}{file.removeprefix('api/')}"),
                 )
                 contexts += [(name, set(numbits_to_nums(bits))) for name, bits in rows]
             data.close()

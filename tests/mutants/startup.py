@@ -21,6 +21,8 @@ from typing import Any
 FOLDER = "FRAMEFOLD_REACHED"
 ROOMS = "FRAMEFOLD_ROOMS"
 """The folders of the rooms, separated as in ``PATH``."""
+SHIPPED = ".zip/framefold/"
+"""What is in the names of files that Spark's workers import: they are in the zip that the driver sends."""
 
 coverage: Any = None
 
@@ -33,8 +35,8 @@ def start() -> None:
         return
     from coverage import Coverage
 
-    rooms = [f"{room}/*" for room in os.environ[ROOMS].split(os.pathsep)]
-    coverage = Coverage(data_file=f"{folder}/lines", data_suffix=True, config_file=False, include=rooms)
+    files = [f"{room}/*" for room in os.environ[ROOMS].split(os.pathsep)] + [f"*/framefold-*{SHIPPED}*"]
+    coverage = Coverage(data_file=f"{folder}/lines", data_suffix=True, config_file=False, include=files)
     coverage._warn_no_data = False
     coverage.start()
     switch(running())
