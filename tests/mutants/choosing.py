@@ -70,7 +70,7 @@ def choose(commit: str) -> None:
         unreached[room] = count_unreached(texts[room], lines)
         mutants, dry = draw(room, texts[room], lines, count, passed_over)
         found[room] = mutants
-        unreached[room]["drawn lines"] = dry
+        unreached[room]["lines drawn that no test reaches"] = dry
     mutants = numbered([mutant for room in copies.ROOMS for mutant in found[room]], before.get("mutants", []))
     summary = {"seed": SEED, "commit": commit, "lines of code": sizes, "not reached": unreached}
     chosen.save(mutants, **summary, equivalent=equivalent)
@@ -115,13 +115,15 @@ def draw(
     used: set[str] = set()
     unreached = 0
     for name, line in drawn:
-        text = texts[name]
-        mutant = drawn_at(name, text, places[name, line], random.Random(f"{SEED} {name} {line}"), passed_over)
-        if mutant is None or name in used:
+        if name in used:
             continue
+        text = texts[name]
         statement = Places(text).by_line[line]
         if not (line in lines[name] or lines[name] & {*range(statement.first, statement.last + 1)}):
             unreached += 1
+            continue
+        mutant = drawn_at(name, text, places[name, line], random.Random(f"{SEED} {name} {line}"), passed_over)
+        if mutant is None:
             continue
         mutants.append(mutant)
         used.add(name)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from . import copies
 from .startup import SHIPPED
@@ -87,23 +88,18 @@ class Reached:
     def contexts(self, file: str) -> list[tuple[str, set[int]]]:
         """Return each context that reaches lines of a file, with these lines."""
         from coverage.numbits import numbits_to_nums
-        from coverage.sqldata import CoverageData
 
+        query = (
+            "select context.context, line_bits.numbits from line_bits join file on file.id = file_id"
+            " join context on context.id = context_id"
+            " where (file.path = ? or file.path like ?) and context.context <> ''"
+        )
+        names = (str(copies.TREE / file), f"%{SHIPPED}{file.removeprefix('api/')}")
         contexts: list[tuple[str, set[int]]] = []
         for folder in self.folders:
-            if not (folder / "all").exists():
-                continue
-            data = CoverageData(str(folder / "all"))
-            data.read()
-            with data._connect() as connection:
-                rows: Iterable[Any] = connection.execute(
-                    "select context.context, line_bits.numbits from line_bits join file on file.id = file_id"
-                    " join context on context.id = context_id where (file.path = ? or file.path like ?)"
-                    " and context.context <> ''",
-                    (str(copies.TREE / file), f"%{SHIPPED}{file.removeprefix('api/')}"),
-                )
-                contexts += [(name, set(numbits_to_nums(bits))) for name, bits in rows]
-            data.close()
+            if (folder / "all").exists():
+                with closing(sqlite3.connect(folder / "all")) as data:
+                    contexts += [(name, set(numbits_to_nums(bits))) for name, bits in data.execute(query, names)]
         return contexts
 
     def lines(self, file: str) -> set[int]:
