@@ -52,8 +52,8 @@ def mutations(text: str) -> Iterator[Mutation]:
         for name in names:
             operator = get_operator(name)()
             positions = (each for node in nodes for each in operator.mutation_positions(node))
-            for occurrence, (start, end) in enumerate(positions):
-                if statement := places(start, end):
+            for occurrence, (start, _) in enumerate(positions):
+                if statement := places(start):
                     yield Mutation(family, name, occurrence, start[0], statement.function)
 
 

@@ -30,8 +30,16 @@ class Statement:
     last: int
 
 
+NOT_RUN = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Global, ast.Nonlocal)
+"""Statements that coverage does not see, or not as lines of the function that they are in."""
+
 Span = tuple[tuple[int, int], tuple[int, int]]
 """Start and end, each a line and a column in characters."""
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or an ellipsis."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 class Places(ast.NodeVisitor):
@@ -45,7 +53,7 @@ class Places(ast.NodeVisitor):
         self.inside = False
         self.visit(ast.parse(text))
 
-    def __call__(self, start: tuple[int, int], end: tuple[int, int]) -> Statement | None:
+    def __call__(self, start: tuple[int, int]) -> Statement | None:
         """Return the statement that a place is in, or None if it may not be mutated."""
         if any(first <= start < last for first, last in self.excluded):
             return None
@@ -66,7 +74,7 @@ class Places(ast.NodeVisitor):
         self.excluded += [self.span(node) for node in nodes if node is not None]
 
     def visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.stmt) and self.inside and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.stmt) and self.inside and not isinstance(node, NOT_RUN) and not is_text(node):
             inner = [
                 each.lineno for each in ast.iter_child_nodes(node) if isinstance(each, (ast.stmt, ast.ExceptHandler))
             ]
@@ -106,7 +114,7 @@ class Places(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Constant):
+        if is_text(node):
             self.exclude(node)
         self.generic_visit(node)
 
