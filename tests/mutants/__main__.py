@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import chosen, copies
 from .reached import KINDS, Reached, folder_of, record
-from .running import Result, check
+from .running import Result, check, fail_anyway
 
 MARKS = "not slow"
 
@@ -62,6 +62,12 @@ def run(asked: argparse.Namespace, commit: str) -> int:
             flush=True,
         )
         asked.output.write_text(json.dumps([asdict(each) for each in results], indent=1))
+    flaky = fail_anyway([test for each in results if (test := reached.tests.get(each.caught_by))])
+    for each in results:
+        if each.caught_by in flaky:
+            each.note, each.caught_by = f"{each.caught_by} fails without a mutant, too", ""
+            print(f"{each.number:3} {each.note}")
+    asked.output.write_text(json.dumps([asdict(each) for each in results], indent=1))
     caught = [each for each in results if each.caught_by]
     print(f"{len(caught)} of {len(results)} mutants are caught")
     for each in results:

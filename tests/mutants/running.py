@@ -89,27 +89,38 @@ def below(test: str, paths: Iterable[str]) -> bool:
 
 
 def run(tests: list[Test], marks: str, least: float, name: str) -> str:
-    """Run tests until one fails, and return its id: files that take less time come first."""
+    """Run tests until one fails, and return its id."""
+    limit = max(least, PATIENCE * sum(each.seconds for each in tests))
+    code, output = pytest(tests, ["-x", "-m", marks], name, limit)
+    if code is None:
+        return "time-out"
+    if code in (0, 5):  # passed, or no test has these marks
+        return ""
+    return next(iter(failed(output, tests)), f"pytest ended: {output}")
+
+
+def fail_anyway(tests: list[Test]) -> set[str]:
+    """Return those tests that fail without a mutant: what they caught may be nothing."""
+    _, output = pytest(tests, [], "control", None)
+    return set(failed(output, tests))
+
+
+def pytest(tests: list[Test], options: list[str], name: str, limit: float | None) -> tuple[int | None, Path]:
+    """Run tests: files that take less time come first. Return pytest's exit code, and what it printed."""
     files: dict[str, list[Test]] = defaultdict(list)
     for each in tests:
         files[each.file].append(each)
     order = sorted(files, key=lambda file: sum(each.seconds for each in files[file]))
     folder = copies.HERE / "runs"
     folder.mkdir(exist_ok=True)
-    listed = folder / f"{name}.tests"
+    listed, output = folder / f"{name}.tests", folder / f"{name}.output"
     listed.write_text("\n".join(each.id for file in order for each in files[file]))
-    limit = max(least, PATIENCE * sum(each.seconds for each in tests))
-    output = folder / f"{name}.output"
-    arguments = ["-x", "-m", marks, "-p", "no:benchmark", "--tb=short", *order]
-    code = copies.pytest(arguments, output, limit, FRAMEFOLD_CHOSEN=str(listed))
-    if code is None:
-        return "time-out"
-    if code in (0, 5):  # passed, or no test has these marks
-        return ""
-    return failed(output)
+    arguments = [*options, "-p", "no:benchmark", "--tb=short", *order]
+    return copies.pytest(arguments, output, limit, FRAMEFOLD_CHOSEN=str(listed)), output
 
 
-def failed(output: Path) -> str:
-    """Return the test that failed, as the end of pytest's output says."""
-    found = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", output.read_text(errors="replace"), re.MULTILINE)
-    return found[0] if found else f"pytest ended: {output}"
+def failed(output: Path, tests: list[Test]) -> list[str]:
+    """Return those tests that failed, as the end of pytest's output says. Their ids may contain anything."""
+    lines = re.findall(r"^(?:FAILED|ERROR) (.*)$", output.read_text(errors="replace"), re.MULTILINE)
+    ids = sorted((each.id for each in tests), key=len, reverse=True)
+    return [name for line in lines for name in ids if f"{line} - ".startswith(f"{name} - ")]
