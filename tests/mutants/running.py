@@ -120,7 +120,10 @@ def pytest(tests: list[Test], options: list[str], name: str, limit: float | None
 
 
 def failed(output: Path, tests: list[Test]) -> list[str]:
-    """Return those tests that failed, as the end of pytest's output says. Their ids may contain anything."""
+    """Return the tests that failed, or files that could not be imported, as the end of pytest's output says.
+
+    The ids of tests may contain anything.
+    """
     lines = re.findall(r"^(?:FAILED|ERROR) (.*)$", output.read_text(errors="replace"), re.MULTILINE)
-    ids = sorted((each.id for each in tests), key=len, reverse=True)
+    ids = sorted({each.id for each in tests} | {each.file for each in tests}, key=len, reverse=True)
     return [name for line in lines for name in ids if f"{line} - ".startswith(f"{name} - ")]
