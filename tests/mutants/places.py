@@ -38,8 +38,8 @@ Span = tuple[tuple[int, int], tuple[int, int]]
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether a statement is a docstring, or an ellipsis."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    """Whether a statement is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 class Places(ast.NodeVisitor):
