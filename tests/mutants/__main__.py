@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,11 +22,13 @@ MARKS = "not slow"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.partition("\n\n")[2])
-    parser.add_argument("do", nargs="?", choices=["run", "record", "choose"], default="run")
+    parser.add_argument("do", nargs="?", choices=["run", "record", "choose", "find"], default="run")
     parser.add_argument("paths", nargs="*", help="run only tests below these paths")
     parser.add_argument("-m", dest="marks", default=MARKS, help="run only tests with these marks, as pytest takes them")
     parser.add_argument("--commit", default="HEAD", help="what is checked")
     parser.add_argument("--kind", choices=[*KINDS], help="record only this kind of tests")
+    parser.add_argument("--recorded", default=MARKS, help="record the tests with these marks")
+    parser.add_argument("--jobs", type=int, default=1, help="2: record tests with and without Spark at the same time")
     parser.add_argument("--again", action="store_true", help="record again")
     parser.add_argument("--only", type=int, nargs="+", help="numbers of mutants")
     parser.add_argument("--tests", type=Path, help="a file of test ids, one per line: run only these")
@@ -34,10 +37,17 @@ def main() -> int:
     asked = parser.parse_intermixed_args()
     commit = copies.git("rev-parse", f"{asked.commit}^{{commit}}")
     copies.make(commit)
-    for kind in [asked.kind] if asked.kind else KINDS:
-        if asked.again or not (folder_of(commit) / kind / "all").exists():
-            print(f"Recording which lines the tests with the mark {KINDS[kind]!r} reach", file=sys.stderr)
-            record(commit, kind, MARKS, [])
+    if asked.do == "find":
+        return find()
+    kinds = [asked.kind] if asked.kind else list(KINDS)
+    missing = [kind for kind in kinds if asked.again or not (folder_of(commit) / kind / "all").exists()]
+    if missing:
+        print(
+            f"Recording which lines the tests reach: those {', '.join(KINDS[kind] for kind in missing)}",
+            file=sys.stderr,
+        )
+        with ThreadPoolExecutor(asked.jobs) as threads:
+            list(threads.map(lambda kind: record(commit, kind, asked.recorded, []), missing))
     if asked.do == "choose":
         from .choosing import choose
 
@@ -45,6 +55,15 @@ def main() -> int:
     if asked.do == "run":
         return run(asked, commit)
     return 0
+
+
+def find() -> int:
+    """Say which mutants are lost, because their lines have changed."""
+    lost = [mutant for mutant in chosen.load() if chosen.find(copies.TREE, mutant) is None]
+    for mutant in lost:
+        print(f"{mutant.number:3} {mutant.file} {mutant.function}: {mutant.before}")
+    print(f"{len(lost)} mutants are lost")
+    return bool(lost)
 
 
 def run(asked: argparse.Namespace, commit: str) -> int:
