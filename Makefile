@@ -1,4 +1,4 @@
-# make demo | demo-stream | check | test | test-all | test-rest | slow | rotating | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | flink | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | release-files | clean
+# make demo | demo-stream | check | test | test-all | test-rest | slow | rotating | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | flink | lint | docs | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | mutants | wheels | release-files | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -34,7 +34,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream check test test-all test-rest slow rotating standalone connect faults s3 yarn kubernetes minima versions flink lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels release-files clean
+.PHONY: demo demo-stream check test test-all test-rest slow rotating standalone connect faults s3 yarn kubernetes minima versions flink lint docs bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak mutants wheels release-files clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -248,6 +248,11 @@ release-files: $(RELEASE)/made
 soak: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.soak
 
+# Changes one line at a time, and runs the tests that reach it; the first time at a commit all tests run, to record which
+# these are. ONLY="3 14" checks some, ARGUMENTS has options of tests/mutants/__main__.py.
+mutants: $(VENV)/has-mutants
+	@$(BIN)/python -m tests.mutants run $(if $(ONLY),--only $(ONLY)) $(ARGUMENTS)
+
 clean:
 	@rm -rf $(VENV) build dist site *.egg-info aggregators/loops/*.c */*/*.so .benchmarks .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -370,6 +375,11 @@ $(RELEASE)/made: $(VENV)/made $(VENV)/uv/made
 	@$(UV) venv --quiet --clear --python $(BIN)/python $(RELEASE)
 	@$(UV) pip install --quiet --python $(RELEASE)/bin/python 'cffconvert>=2' 'cibuildwheel>=3' 'py-rattler-build>=0.60' 'setuptools<81' && \
 	    $(UV) cache prune --quiet --ci
+	@touch $@
+
+$(VENV)/has-mutants: $(VENV)/has-test
+	@echo "Installing what changes lines" >&2
+	@$(PIP) install --editable '.[mutants]'
 	@touch $@
 
 # A Python as machines of a cluster have it, and what packs it.
