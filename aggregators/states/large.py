@@ -151,8 +151,9 @@ def plain_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any] | None:
         return None
     whole = one_array(column)
     size = kind.bit_width // 8
-    dtype = f"i{size}" if kinds.is_temporal(kind) else kind.to_pandas_dtype()
-    found: NDArray[Any] = np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * size)
+    # Not `to_pandas_dtype`, which imports pandas with older releases of pyarrow.
+    letter = "f" if kinds.is_floating(kind) else "u" if kinds.is_unsigned_integer(kind) else "i"
+    found: NDArray[Any] = np.frombuffer(whole.buffers()[1], f"{letter}{size}", len(whole), whole.offset * size)
     return found
 
 
