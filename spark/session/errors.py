@@ -19,8 +19,11 @@ from ...runtime.plan.plan import Plan
 from ..convert.names import column
 from .worker_python import trouble
 
-# The last line of a Python traceback, as it stands in the message of Spark's exception.
-_RAISED = re.compile(rf"^\s*{errors.__name__.split('.')[0]}\.(?:\w+\.)*(\w+): (.*)$", re.MULTILINE)
+# The last line of a Python traceback, as it stands in the message of Spark's exception; through Connect it can stand
+# behind Spark's own words.
+_RAISED = re.compile(
+    rf"^(?:\s*|\[PYTHON_EXCEPTION\] .*: ){errors.__name__.split('.')[0]}\.(?:\w+\.)*(\w+): (.*)$", re.MULTILINE
+)
 
 
 @contextmanager
@@ -156,6 +159,8 @@ def framefolds_own(report: str) -> errors.FramefoldError | None:
     --------
     >>> framefolds_own("framefold.SumOverflowError: it does not fit")
     SumOverflowError('it does not fit')
+    >>> framefolds_own("[PYTHON_EXCEPTION] An exception was thrown from the worker: framefold.EngineError: it is gone")
+    EngineError('it is gone')
     """
     found = _RAISED.findall(report)
     if not found:
