@@ -80,6 +80,7 @@ def runs(process: int) -> bool:
 @pytest.mark.parametrize("raising", [{}, {"PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1"}])
 def test_an_idle_worker_ends_without_a_word(raising: dict[str, str], tmp_path: Path) -> None:
     """Once Spark has closed its socket, as at the end of a session and after a minute; the daemon is Spark's own."""
+    pytest.importorskip("pyspark", minversion="4.1")  # earlier ones know no sockets of this machine
     (tmp_path / "pyspark_tasks.py").write_text(TASKS)
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     sockets = {"PYTHON_UNIX_DOMAIN_ENABLED": "true", "PYTHON_WORKER_FACTORY_SOCK_DIR": str(tmp_path)}
