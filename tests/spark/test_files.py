@@ -169,6 +169,8 @@ TIMES: dict[str, dict[str, Any]] = {
 )
 def test_times_are_those_of_spark(spark: SparkSession, tmp_path: Path, kind: str, zone: str | None) -> None:
     """Also far from now, where Spark's own calendars of old differ; a file that other software than Spark wrote."""
+    if kind == "int96":
+        pytest.importorskip("pyarrow", minversion="24")  # earlier ones have them as nanoseconds, which end in 2262
     ticks = pa.array([START, START + 1_234_567, -11_000_000_000_000_000, 0, -1, 12_345_678_901_234_567])
     some = pa.table({"ts": ticks.cast(pa.timestamp("us", zone)), "k": ["a"] * 6, "i": [1] * 6, "x": [0.5] * 6})
     pq.write_table(some, tmp_path / "t.parquet", **TIMES[kind])
