@@ -56,8 +56,8 @@ check: $(VENV)/has-test
 	@$(BIN)/ruff format --check --quiet .
 	@$(FEW) $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" $(DOOR)
 
-# Two runs at once: one process has the tests that need Spark, and so the one session; two others give way to it, and
-# print when it is over.
+# Two runs at once: one process has the tests that need Spark, and so the one session; three others give way to it,
+# and print when it is over.
 two_runs = export $(FEW); nice $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m $(1); with=$$?; \
 	wait $$others; without=$$?; \

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+pytest.importorskip("pyspark")
+
 import framefold as ff
 
 from ..support.spark_results import conf, rows

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from framefold.spark.session import session
 from framefold.spark.session.cache import KEPT_DAYS, cache_file
+from framefold.spark.session.conf_overrides import replaced_conf
 from framefold.spark.session.java import ensure_java
 from framefold.spark.session.session import cores, local_session
 from framefold.spark.session.settings import BATCH_BYTES, CHANGELOG, PARTITIONS, PROVIDER, ROCKSDB, of_streams
@@ -42,9 +43,7 @@ sixth of what a micro-batch costs."""
 @contextmanager
 def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
     """The session with what streams need, for a while."""
-    with settings_kept(spark):
-        for name, value in (QUICK | of_streams(2)).items():
-            spark.conf.set(name, value)
+    with replaced_conf(spark, QUICK | of_streams(2)):
         yield
 
 
