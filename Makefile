@@ -46,8 +46,9 @@ demo-stream: $(VENV)/has-spark
 # What uses the public door without Spark, and the style of all files: before each commit.
 DOOR := tests/bad_input tests/docs tests/house tests/operations tests/queries tests/relations tests/rules tests/sql tests/values tests/vectors tests/windows
 SIDE_BY_SIDE := -n 2 -p no:benchmark
-# Tests wait for processes and files now and then: three of them fill two cores.
+# Tests wait for processes and files now and then: three processes fill two cores, of which one may have Spark.
 QUICKLY := -n 3 --dist worksteal -p no:benchmark
+BESIDE := -n 2 --dist worksteal -p no:benchmark
 # Properties have few examples, unless HYPOTHESIS_PROFILE asks for more: they have more among the slow tests.
 FEW := HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}
 
@@ -56,9 +57,9 @@ check: $(VENV)/has-test
 	@$(BIN)/ruff format --check --quiet .
 	@$(FEW) $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" $(DOOR)
 
-# Two runs at once: one process has the tests that need Spark, and so the one session; three others give way to it,
+# Two runs at once: one process has the tests that need Spark, and so the one session; two others give way to it,
 # and print when it is over.
-two_runs = export $(FEW); nice $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+two_runs = export $(FEW); nice $(BIN)/pytest $(BESIDE) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
 	$(BIN)/pytest -m $(1); with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))

@@ -38,7 +38,7 @@ os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] + " -XX:Rese
 # fixed budget, and so fewer of them.
 in_ci = bool(os.environ.get("CI"))
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=40)
-hypothesis.settings.register_profile("few", deadline=None, max_examples=10)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=6)
 hypothesis.settings.register_profile("more", deadline=None, max_examples=40 if in_ci else 100)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=120 if in_ci else 1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")

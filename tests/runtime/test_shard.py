@@ -25,7 +25,7 @@ KINDS = st.builds(sliding, st.integers(1, 30), st.integers(1, 20), st.just(0), s
 KINDS |= st.tuples(st.integers(1, 5), st.integers(1, 9)).map(lambda of: cumulating(of[0] * of[1], of[1]))
 
 
-@examples(1200, quick=40)
+@examples(1200, quick=20)
 @given(micro_batches(), KINDS, st.just(0) | st.integers(1, 60), st.integers(1, 2))
 def test_late_events(batches: list[Batch], kind: Any, lateness: int, shards: int) -> None:
     """The last result of each window has in it what came while it took events, and each result has more than before."""
@@ -81,7 +81,7 @@ def sessions(gap: int, batches: list[Batch]) -> tuple[list[Any], int]:
     return sorted(closed), late
 
 
-@examples(300, quick=20)
+@examples(300, quick=10)
 @given(micro_batches(), st.integers(1, 40))
 def test_sessions(batches: list[Batch], gap: int) -> None:
     stream = Stream(plan_of(ff.session(gap)))

@@ -49,7 +49,7 @@ def given_rows(problem: Problem, cut: Cut, ordered: bool) -> list[dict[str, Any]
 def test_no_result_depends_on_the_cut(name: str, ordered: bool) -> None:
     """Of two random cuts, however short a time keys are kept: watermarks that pass many pauses at once, or each."""
 
-    @settings(examples(100, quick=5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+    @settings(examples(100, quick=3), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
     @given(streams(CONSTRUCTORS[name]), st.lists(st.integers(0, 4), max_size=8), st.sampled_from([1, 4, 15, 60]))
     def check(stream: tuple[Problem, Cut], sizes: list[int], forget: int) -> None:
         problem, cut = stream
@@ -68,7 +68,7 @@ def test_what_comes_after_a_pause_is_of_another_key(name: str) -> None:
     """Each of them has the windows that the definition gives to its own events."""
     lives: Counter[str] = Counter()
 
-    @settings(examples(150, quick=10), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+    @settings(examples(150, quick=5), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
     @given(streams(CONSTRUCTORS[name]), st.integers(1, 9), st.lists(st.floats(0.1, 0.9), min_size=1, max_size=3))
     def check(stream: tuple[Problem, Cut], more: int, places: list[float]) -> None:
         problem, cut = stream

@@ -159,7 +159,7 @@ CASES = [
 
 MANY = settings(max_examples=1000, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 
-CASES_AT_LEAST = 10
+CASES_AT_LEAST = 7
 """Random streams of each kind of windows; of all kinds together there are at least 300."""
 
 
@@ -177,7 +177,7 @@ def test_each_window_once(name: str, ordered: bool) -> None:
         cases.update(streams=1, with_windows=bool(got), windows=len(got))
 
     any_stream = streams(CONSTRUCTORS[name])
-    settings(examples(200, quick=10), suppress_health_check=[HealthCheck.too_slow])(given(any_stream)(check))()
+    settings(examples(200, quick=7), suppress_health_check=[HealthCheck.too_slow])(given(any_stream)(check))()
     if not cases["with_windows"]:  # policies that wait for much give few windows
         check(find(any_stream, lambda stream: bool(right(stream[0], stream[1].forget)), settings=MANY))
     print(f"{name}, {'ordered' if ordered else 'in any order'}: {dict(cases)}")

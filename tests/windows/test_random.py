@@ -245,7 +245,7 @@ def assert_right(problem: Problem) -> None:
 def test_windows(name: str) -> None:
     thorough = 100 if name.startswith("policy") else 250
 
-    @settings(examples(thorough, quick=8), suppress_health_check=[HealthCheck.too_slow])
+    @settings(examples(thorough, quick=6), suppress_health_check=[HealthCheck.too_slow])
     @given(CONSTRUCTORS[name])
     def check(problem: Problem) -> None:
         assert_right(problem)
