@@ -68,12 +68,13 @@ class Shard:
     def advance(self, watermark: int, *, silent: bool = False) -> Iterator[pa.Table]:
         """The results of the windows that a watermark closes, unless ``silent``; what only they needed is forgotten.
 
-        A watermark that is not beyond the one before changes nothing.
+        A watermark that is not beyond the one before closes nothing. With a shorter lateness than before, windows
+        take no more events from now on.
         """
+        self.gone = max(self.gone, watermark - self.lateness)
         if watermark <= self.watermark:
             return
         before, self.watermark = self.watermark, watermark
-        self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
         stored, changed = self.stored(), set[int]()
