@@ -55,27 +55,27 @@ FEW := HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few}
 check: $(VENV)/has-test
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
-	@$(FEW) $(BIN)/pytest $(QUICKLY) -m "not slow and not spark" $(DOOR)
+	@$(FEW) $(BIN)/pytest $(QUICKLY) -m "quick and not slow and not spark" $(DOOR)
 
-# Two runs at once: one process has the tests that need Spark, and so the one session; two others give way to it,
-# and print when it is over.
-two_runs = export $(FEW); nice $(BIN)/pytest $(BESIDE) -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
-	$(BIN)/pytest -m $(1); with=$$?; \
+# Two runs at once of the tests of an expression: one process has those that need Spark, and so the one session; two
+# others give way to it, and print when it is over.
+two_runs = export $(FEW); nice $(BIN)/pytest $(BESIDE) -m "$(1) and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	$(BIN)/pytest -m "$(1) and spark" $(2); with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
-# All tests without Spark that are not slow, and a sample of those with Spark: a test of each cell of source, way and
-# combine, the main job, and some vectors.
+# All tests without Spark that are not slow, and of those with Spark a test of each cell of source, way and combine, and
+# the main job. Of tests with many similar cases a share.
 test: $(VENV)/has-test
-	@$(call two_runs,"quick and not slow" $(QUICK))
+	@$(call two_runs,quick and not slow,$(QUICK))
 
 # All tests that are not slow.
 test-all: $(VENV)/has-test
-	@$(call two_runs,"spark and not slow")
+	@$(call two_runs,not slow)
 
 # What `make test` leaves out of `make test-all`.
 test-rest: $(VENV)/has-test
-	@$(FEW) $(BIN)/pytest -m "spark and not slow and not quick"
+	@$(call two_runs,not quick and not slow)
 
 # Where quick tests are: collecting all tests takes as long as a good part of these.
 QUICK := tests/test_three_engines.py tests/api/test_demo.py tests/spark tests/vectors

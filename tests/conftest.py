@@ -53,9 +53,6 @@ SALT = salt_of_run()
 SHARE = int(os.environ.get("FRAMEFOLD_SHARE") or 1)
 """The run takes one in so many tests."""
 
-VECTORS = 4
-"""Of the vectors on Spark, the quick tests are one in so many."""
-
 WITH_SPARK = (
     "tests/spark/",
     "tests/kafka/",
@@ -79,7 +76,7 @@ QUICK = (
     "tests/spark/test_tasks.py",
     "tests/spark/test_types.py",
 )
-"""Tests of the main job, and of what needs no session: quick tests beside the cells and a share of the vectors."""
+"""Tests of the main job, and those of Spark's side that need no session: quick ones beside the cells."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -99,7 +96,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that need Spark, so that a run can have all of them, or none."""
+    """Mark the tests that need Spark and the quick ones, so that a run can have all of them, or none."""
     if SHARE > 1:
         kept = [item for item in items if in_share(item.nodeid, SHARE, SALT)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
@@ -113,9 +110,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         if asked or item.nodeid.startswith(WITH_SPARK):
             item.add_marker(pytest.mark.spark)
-            sampled = item.nodeid.startswith("tests/vectors/") and in_share(item.nodeid, VECTORS, SALT)
-            if sampled or item.nodeid.startswith(QUICK) or item.get_closest_marker("cell"):
-                item.add_marker(pytest.mark.quick)
+        if sampled := item.get_closest_marker("sampled"):
+            quick = in_share(item.nodeid, *sampled.args, SALT)
+        else:
+            main = item.nodeid.startswith(QUICK) or item.get_closest_marker("cell") is not None
+            quick = main or item.get_closest_marker("spark") is None
+        if quick:
+            item.add_marker(pytest.mark.quick)
 
 
 @pytest.hookimpl(trylast=True)
@@ -147,13 +148,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
         session.stop()
         return
-    from .support.sessions import local_session
+    from .support.sessions import home_without_zip, local_session
 
     settings = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.python.authenticate.socketTimeout": "120s",  # on a busy machine results are fetched late
     }
-    session = local_session("framefold tests", "local[2]", **settings)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SPARK_HOME", str(home_without_zip(tmp_path_factory.mktemp("home"))))
+        session = local_session("framefold tests", "local[2]", **settings)
     yield session
     session.stop()
 

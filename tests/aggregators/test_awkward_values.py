@@ -44,6 +44,7 @@ OF_ONE = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("operation", "name"), OF_ONE, ids=repr)
 def test_of_awkward_values(operation: Any, name: str) -> None:
     values = (POSITIVE if isinstance(operation, MEANS) and name in POSITIVE else SERIES)[name]
@@ -105,6 +106,7 @@ OF_TWO = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("operation", "columns"), [pytest.param(o, c, id=f"{o!r} {n}") for o, n, c in OF_TWO])
 def test_of_awkward_pairs(operation: Any, columns: list[pa.Array]) -> None:
     assert_right(operation, dict(zip("xy", columns, strict=True)), *TWO[operation])

@@ -107,6 +107,7 @@ def test_no_operation_is_left_out() -> None:
     assert set().union(*map(kinds, OPERATIONS)) >= exported - {"AggregateOperation", "PythonOperation"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("events", ["ordinary", "awkward"])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=repr)
 def test_laws(operation: Operation, events: str) -> None:
@@ -142,6 +143,7 @@ TAKES: list[tuple[list[Any], list[str]]] = [
 """Operations that keep the same laws, and the types that they take."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("operations", "kind"), [(of, kind) for of, kinds in TAKES for kind in kinds])
 def test_laws_of_all_types(operations: list[Any], kind: str) -> None:
     parts = {each.__name__: each("x") for each in operations}

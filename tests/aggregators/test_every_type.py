@@ -39,6 +39,7 @@ def linear(values: list[Any], share: float) -> float:
     return a if a == b or part == 0 else a * (1 - part) + b * part
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ANY)
 @pytest.mark.parametrize("operation", OF_VALUES, ids=repr)
 def test_every_type(operation: Any, kind: str) -> None:

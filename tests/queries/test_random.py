@@ -191,6 +191,7 @@ def seeds() -> list[Any]:
     return [pytest.param(seed, marks=[pytest.mark.slow] if seed >= FEW else []) for seed in some]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", seeds())
 def test_random_queries(seed: int, tmp_path: Path) -> None:
     @hypothesis.seed(seed)

@@ -179,6 +179,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarr
 """Values, and what is below their last digits."""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 500, 30_000])
 @pytest.mark.parametrize("kind", KINDS)

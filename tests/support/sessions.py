@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from framefold.spark.session import session
@@ -16,6 +17,23 @@ from framefold.spark.session.worker import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def home_without_zip(folder: Path) -> Path:
+    """A folder as a home for Spark, with links to all that the installed one has but for PySpark in a zip.
+
+    Each Python process of Spark imports from that zip first, and compiles each module anew; from the installed package
+    it takes what has been compiled.
+    """
+    import pyspark
+
+    installed, home = Path(pyspark.__file__).parent, folder / "spark"
+    (home / "python" / "lib").mkdir(parents=True)
+    for inner in (".", "python", "python/lib"):
+        for each in (installed / inner).iterdir():
+            if each.name != "pyspark.zip" and not (home / inner / each.name).exists():
+                (home / inner / each.name).symlink_to(each)
+    return home
 
 
 @contextmanager

@@ -126,6 +126,7 @@ def on_spark(spark: SparkSession) -> Callable[[str, str], Asked]:
     return asked
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_spark(case: Case, combine: str, on_spark: Callable[[str, str], Asked]) -> None:
@@ -305,6 +306,7 @@ OWN = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OWN)
 def test_on_its_own(name: str, engine: Any) -> None:
     OWN[name](vector(name), engine)
