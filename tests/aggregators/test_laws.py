@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+from framefold.aggregators.laws.tolerance import NUDGE, nudge
 
 from ..oracles.numeric import STREAMS
 from ..support import toys
@@ -220,6 +221,13 @@ def test_rounding_does_not_hide_what_is_wrong(operation: Any, stream: str) -> No
     values = {"ordinary": ORDINARY, **STREAMS}[stream]
     with pytest.raises(ff.LawError, match=r"^(associativity|split)"):
         ff.check_laws(operation, pa.table({"x": values, "y": values[2:] + values[:2]}), examples=40)
+
+
+def test_values_are_changed_by_a_share_of_the_largest_of_them() -> None:
+    """A null has no size, and stays one."""
+    null, changed = nudge(pa.array([None, 1e-9]), seed=0).to_pylist()
+    assert null is None
+    assert 0 < abs(changed - 1e-9) <= NUDGE * 1e-9
 
 
 def test_examples_are_the_smallest() -> None:

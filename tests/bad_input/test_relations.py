@@ -37,6 +37,8 @@ events(ff.policy(ff.by_delta("x", 2)))  # -> no rule says from when to when
 ff.events(TABLE, time="t").window(ff.tumbling(1), ff.tumbling(2)).relation()  # -> is of 2 kinds of windows
 events(ff.last_rows(2, min_fill="full"))  # -> are of results; expected none for a relation
 events(ff.tumbling(2, min_samples=2))  # -> min_samples and fill_from are of results
+events(ff.tumbling(2), by="m")  # -> by= names 'm', which is list<item: int64>; expected numbers
+events(ff.tumbling(2), ties=["x", "m"])  # -> ties= names 'm', which is list<item: int64>; expected numbers
 events(ff.last_rows(4, 2, ties="strict"))  # -> ties='strict' and every=2; expected every=1
 ff.events(TABLE, time="t").relation()  # -> is given no windows; expected .window
 ff.events(LASTING, time="from", until="to").window(ff.tumbling(2)).relation()  # -> have a validity already
