@@ -18,6 +18,7 @@ PIECES = {
     "aggregators/test_compiled.py": "aggregators.loops.native",
     "aggregators/test_deviations.py": "aggregators.moments",
     "aggregators/test_groups.py": "aggregators.numeric",
+    "aggregators/test_laws.py": "aggregators.laws.tolerance",
     "aggregators/test_order.py": "aggregators.ordered",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",
     "runtime/test_above.py": "runtime.frames.next_greater",
