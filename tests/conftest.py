@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -117,6 +118,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             quick = main or item.get_closest_marker("spark") is None
         if quick:
             item.add_marker(pytest.mark.quick)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage be: the tests themselves live as long as the run, and it would visit them often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(trylast=True)

@@ -55,6 +55,7 @@ TYPES = [pa.int8(), pa.uint64(), pa.float32(), pa.decimal128(12, 3)]
 OF_FLOATS = [operation for operation in ONE if not isinstance(operation, (ff.Range, ff.Sum, ff.Average))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(OF_FLOATS)))
 def test_types(number: int) -> None:
     """All turn their columns to floats in the same way: two types of each operation."""
@@ -280,6 +281,7 @@ TYPED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("operation", "type", "values", "right", "result"), TYPED)
 def test_of_each_type(operation: Any, type: Any, values: list[Any], right: Any, result: Any) -> None:
     empty = 0 if right is sum else None

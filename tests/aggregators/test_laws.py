@@ -214,6 +214,7 @@ HIDDEN = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("operation", "stream"), [(of, stream) for of, streams in HIDDEN.items() for stream in streams]
 )

@@ -13,7 +13,7 @@ from .histories import OUTPUTS, History
 pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", OUTPUTS)
 @pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
 def test_a_history(kind: str, seed: int, tmp_path: Path) -> None:

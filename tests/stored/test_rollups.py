@@ -67,6 +67,7 @@ def reads(stored: ff.StoredPartials, monkeypatch: pytest.MonkeyPatch) -> list[st
     return seen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("seed", "format"), [(0, "parquet"), (1, "delta"), (2, "ordered")])
 def test_windows_are_those_of_one_query(
     seed: int, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
