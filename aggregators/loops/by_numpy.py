@@ -175,7 +175,8 @@ def add_deviations(values: Floats, index: Index, cut: float, sums: Floats) -> No
 
 
 def take_extremes(values: NDArray[Any], index: Index, least: bool, found: NDArray[Any]) -> None:
-    (np.fmin if least else np.maximum).at(found, index, values)
+    with np.errstate(invalid="ignore"):  # a NaN is a value
+        (np.fmin if least else np.maximum).at(found, index, values)
 
 
 def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: float) -> bool:

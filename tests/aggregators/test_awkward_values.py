@@ -281,7 +281,7 @@ TYPED = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("operation", "type", "values", "right", "result"), TYPED)
 def test_of_each_type(operation: Any, type: Any, values: list[Any], right: Any, result: Any) -> None:
     empty = 0 if right is sum else None

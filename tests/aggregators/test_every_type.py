@@ -97,7 +97,7 @@ def test_nanoseconds_are_kept(type: pa.DataType) -> None:
 # --- several columns -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ANY)
 def test_values_at_extremes_of_every_type(kind: str) -> None:
     """The value may be null; an event whose `by` is null is left out."""
@@ -201,7 +201,7 @@ BINS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "edges"), BINS, ids=str)
 def test_bins(kind: str, edges: list[Any]) -> None:
     def right(rows: list[Row]) -> list[int]:

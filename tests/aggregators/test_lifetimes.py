@@ -164,7 +164,7 @@ CASES: dict[str, tuple[pa.DataType, list[Event], int, int]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_awkward_lives(name: str) -> None:
     check(ff.TimeWeightedAverage("x"), *CASES[name])

@@ -261,7 +261,7 @@ def agree(found: pa.Table, rows: pa.Table, of: dict[str, Node]) -> None:
             assert alike, f"{text} of {row} is {expected!r} and not {got!r}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_expressions_locally(seed: int) -> None:
     rows, of = table(40, seed), expressions(90, seed)

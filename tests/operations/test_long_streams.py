@@ -46,7 +46,7 @@ STREAMS: dict[str, Maker] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("every", [1, 7])
 @pytest.mark.parametrize("name", STREAMS)
 def test_streams(name: str, every: int) -> None:

@@ -87,7 +87,7 @@ PROBLEMS: dict[str, tuple[pa.DataType, st.SearchStrategy[Problem], Cases, int]] 
 """Types of values, problems, operations, and how many problems a thorough run has."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_by_definition(name: str) -> None:
     """As a user asks; or in parts, sliding by deduct or by two-stacks: then all that need order are given it."""

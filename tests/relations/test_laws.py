@@ -116,7 +116,7 @@ SIDES: dict[str, Callable[..., tuple[Side, Side]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("law", LAWS)
 def test_law(law: str) -> None:
     """A law holds at every instant; a counter-example has both sides that the cases give, and they differ."""

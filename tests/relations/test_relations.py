@@ -125,7 +125,7 @@ def agree(asked: Asked, found: Any) -> None:
     assert bag(found.at(7).to_pylist()) == bag(row for _, row in states[7])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(110))
 def test_random_query(seed: int) -> None:
     query = asked(seed)

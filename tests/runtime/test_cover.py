@@ -139,7 +139,7 @@ CASES: list[tuple[Any, pa.DataType, st.SearchStrategy[Any], Callable[[list[Any]]
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("operation", "type", "values", "right", "way"), CASES, ids=lambda case: str(case)[:24])
 @times(2)
 @given(data=st.data(), over=runs(), steps=st.integers(1, 4))

@@ -179,7 +179,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarr
 """Values, and what is below their last digits."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 500, 30_000])
 @pytest.mark.parametrize("kind", KINDS)
@@ -222,6 +222,7 @@ def test_first_rows_of_keys(of_keys: list[list[int]], wanted: list[tuple[int, in
     assert found.tolist() == [starts[key] + bisect_left(of_keys[key], number) for key, number in wanted]
 
 
+@needs_loops
 @pytest.mark.parametrize("function", [np.fmin, np.minimum, np.fmax, np.maximum])
 @pytest.mark.parametrize("odd", [[], [0.0], [-0.0], [0.0, -0.0], [np.nan], [np.inf, -np.inf]])
 def test_irregular_extremes_have_the_bits_of_numpys(function: Any, odd: list[float]) -> None:

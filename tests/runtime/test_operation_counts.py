@@ -61,7 +61,7 @@ def cost(values: np.ndarray, low: np.ndarray, high: np.ndarray, way: Any = None)
     return counting.operations, counting.calls
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @pytest.mark.parametrize(("width", "keys", "rows", "density"), CASES)
 def test_operations_a_window(width: int, keys: int, rows: int, density: float, way: Any) -> None:

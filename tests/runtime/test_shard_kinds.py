@@ -82,7 +82,7 @@ def of_batch(windows: Any, outputs: dict[str, Any], batches: list[Batch], **of: 
     return of_tables(iter([query.aggregate(**outputs)]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", POINTS)
 @examples(180, quick=4)
 @given(
@@ -126,7 +126,7 @@ def size(stream: Stream) -> int:
     return sum(len(store.get(page) or ()) for store in stores for page in store.pages())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", POINTS)
 def test_state_does_not_grow(kind: str) -> None:
     """Sixteen micro-batches leave no more behind than eight do."""

@@ -38,9 +38,9 @@ BEGIN, UNTIL = 20 * MINUTE, "1970-01-01T00:20:00+00:00"
 """The time up to which events are those of the history."""
 
 QUERIES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
-    "rows": (ff.last_rows(3), LISTS, {"shards": 3, "forget": "5 hours", "until": UNTIL}),
-    "sessions": (ff.session("90 seconds"), FLOATS, {"until": UNTIL}),
-    "lookback": (ff.lookback("10 minutes", "1 hour", every="15 minutes"), SHARE, {}),
+    "rows": (ff.last_rows(3), LISTS, {"shards": 2, "forget": "5 hours", "until": UNTIL}),
+    "sessions": (ff.session("90 seconds"), FLOATS, {"shards": 1, "until": UNTIL}),
+    "lookback": (ff.lookback("10 minutes", "1 hour", every="15 minutes"), SHARE, {"shards": 1}),
 }
 """Windows, outputs and options of the results that one query has."""
 
@@ -117,7 +117,7 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
         metrics += map(ff.stream_metrics, query.recentProgress)
     everything = source.found("all")
     assert sum(each["windows"] for each in metrics) == len(everything)
-    assert metrics[0]["shards"] == 3 + 2 + 2, "those of all results"
+    assert metrics[0]["shards"] == 2 + 1 + 1, "those of all results"
     for name in QUERIES:
         expected = pa.concat_tables(right(name))
         found = everything.filter(pc.equal(everything["query"], name)).select(expected.column_names)
@@ -127,7 +127,7 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
     dropped = [tick for each in SECOND for tick in ticks(each) if BEGIN <= tick < watermark(*FIRST)]
     assert late == 2 * len(dropped) > 10
     history = ff.events(spark.createDataFrame(FIRST[0].slice(0, 0)), time="time")
-    rows = source.query(ff.last_rows(3), shards=3, forget="5 hours", history=history, until=UNTIL)
+    rows = source.query(ff.last_rows(3), shards=2, forget="5 hours", history=history, until=UNTIL)
     held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
     assert sorted(closing(held)) == sorted(tick for tick in ticks(SECOND[1]) if tick >= watermark(*SECOND))
 
@@ -135,7 +135,7 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
 def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -> None:
     """What is open is read from a checkpoint; other steps and shards go on from there into the same sink."""
     source = Source(spark, tmp_path).add(*FIRST)
-    old, new = source.query(SLIDING, shards=3), source.query(COARSER, shards=1)
+    old, new = source.query(SLIDING, shards=2), source.query(COARSER, shards=1)
     middle, end = watermark(*FIRST), watermark(*FIRST, *SECOND)
     first = source.run(out=old.aggregate(**FLOATS))["out"]
     given, whole = source.found(), batch(SLIDING, FLOATS, FIRST)

@@ -131,7 +131,7 @@ def test_hops(seed: int) -> None:
         same(mine, theirs, t)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_frames(seed: int, ties: bool) -> None:

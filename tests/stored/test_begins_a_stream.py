@@ -88,7 +88,7 @@ def goes_on(case: Case, kind: str, path: Path) -> bool:
     return True
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_goes_on_as_from_the_events(kind: str, tmp_path: Path) -> None:
     """Of two cases, or as many more as it takes until one can begin with what is stored: the draws are hypothesis'."""

@@ -171,7 +171,7 @@ def cases(kind: str, count: int, first: int = 0) -> list[Case]:
 MANY = [pytest.param(kind, 40, KINDS.index(kind) * 5 + 6, 6, marks=pytest.mark.slow) for kind in KINDS]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "count", "first", "least"), [*((kind, 6, 0, 1) for kind in KINDS), *MANY])
 def test_runs_make_up_one_query(kind: str, count: int, first: int, least: int, tmp_path: Path) -> None:
     assert sum(case.assert_right(case.stored(tmp_path)) for case in cases(kind, count, first)) >= least

@@ -44,7 +44,7 @@ def given_rows(problem: Problem, cut: Cut, ordered: bool) -> list[dict[str, Any]
     return got_rows(query.aggregate(**(in_order() if ordered else commutative(False))))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_no_result_depends_on_the_cut(name: str, ordered: bool) -> None:
@@ -64,7 +64,7 @@ def test_no_result_depends_on_the_cut(name: str, ordered: bool) -> None:
     check()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_comes_after_a_pause_is_of_another_key(name: str) -> None:
     """Each of them has the windows that the definition gives to its own events."""

@@ -28,7 +28,7 @@ def events_of(seed: int, rows: int = 80) -> pa.Table:
     return pa.table({"t": times, "k": keys, "x": rng.integers(0, 9, rows)})
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
 @pytest.mark.parametrize(("sizes", "every"), [(["5 hours", "30 hours"], "5 hours"), (["1 month", "30 hours"], "1 day")])
 def test_as_in_a_batch(sizes: list[str], every: str, closed: Any) -> None:

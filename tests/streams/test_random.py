@@ -163,7 +163,7 @@ CASES_AT_LEAST = 7
 """Random streams of each kind of windows; of all kinds together there are at least 300."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "ordered"), CASES)
 def test_each_window_once(name: str, ordered: bool) -> None:
     cases: Counter[str] = Counter()

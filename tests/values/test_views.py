@@ -88,7 +88,7 @@ def ask(data: Any, window: Any) -> list[Any]:
     return rows
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore:2 of 12 events have no time")
 @pytest.mark.parametrize("source", SOURCES)
 def test_views_are_plain_columns(source: str) -> None:

@@ -126,7 +126,7 @@ def on_spark(spark: SparkSession) -> Callable[[str, str], Asked]:
     return asked
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_spark(case: Case, combine: str, on_spark: Callable[[str, str], Asked]) -> None:

@@ -19,7 +19,7 @@ CUTS = [Cut((1,) * 50), Cut(slack=3, shards=3, portion=1, width=1)]
 """One event a micro-batch; several, for several shards. Cases have them by turns: random streams have many."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].id)
 def test_the_batch_on_shards(number: int) -> None:
     """Times of a stream that closes all windows in the end; results in the order of keys and times."""

@@ -154,7 +154,7 @@ def is_folded(name: str, window: str) -> bool | None:
     return True if name in ("last", "text") else None
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_as_defined(window: str, way: str, row_by_row: list[bool]) -> None:
     """Each output alone, as one that slides has the others slide; without compiled loops all of them slide."""

@@ -74,7 +74,7 @@ WINDOWS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("chunk", [1, 5, 1 << 18])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_kind_of_windows_that_gives_empty_ones(limit: Callable[..., None], name: str, chunk: int) -> None:

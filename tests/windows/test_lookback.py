@@ -57,7 +57,7 @@ def until(rows: pa.Table, time: str) -> pa.Table:
     return rows.select([time, "k"]).rename_columns(["until", "k"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", list(BOUNDS))
 @pytest.mark.parametrize(("seed", "edges", "chunk"), [(0, 1 << 12, 10), (1, 3, 1 << 12), (2, 3, 10)])
 def test_as_duckdb_joins_and_groups(seed: int, edges: int, chunk: int, closed: Any) -> None:

@@ -67,7 +67,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return answers(monkeypatch, "results as of labels")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
 @pytest.mark.parametrize("order", ["none", "at", "k"])

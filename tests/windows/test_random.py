@@ -241,7 +241,7 @@ def assert_right(problem: Problem) -> None:
     raise AssertionError(f"{window_of(problem)}\n" + "\n".join(said[:8]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_windows(name: str) -> None:
     thorough = 100 if name.startswith("policy") else 250

@@ -64,7 +64,7 @@ BESIDE = [(ff.last_rows(1), 1), (ff.last_rows(2), 2), (ff.last_rows(9), 9), (ff.
 """Windows beside events of two keys that take turns, and how many events of the key they have."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stream", STREAMS)
 def test_deviations_are_those_of_fractions(stream: str, way: str) -> None:
     """Beside events in order, by running sums; and of frames of several events."""
