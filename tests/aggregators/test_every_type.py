@@ -46,6 +46,7 @@ def test_every_type(operation: Any, kind: str) -> None:
     assert_right(operation, table_of(x=column(kind)), lambda rows: OF_VALUES[operation](known(rows)), windows=[(5, 2)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "operation", [each for each in OF_VALUES if not isinstance(each, (ff.First, ff.Last))], ids=repr
 )
@@ -70,6 +71,7 @@ OTHER_TYPES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "type"), OTHER_TYPES, ids=str)
 def test_extremes_of_other_types(kind: str, type: pa.DataType) -> None:
     """Of single values, too: infinities and the limits of integers are values."""
@@ -175,6 +177,7 @@ def test_many_values_and_many_frames() -> None:
     assert_right(ff.CountDistinct("x"), table, lambda rows: len(brute.counted(known(rows))), windows=[(5, 2)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [*NUMBERS, "normal"])
 def test_quantiles(kind: str) -> None:
     normal = pa.array(np.random.default_rng(3).normal(size=220))

@@ -248,6 +248,7 @@ def test_without_kubectl_there_is_no_log(monkeypatch: pytest.MonkeyPatch) -> Non
     assert kubernetes.pod_log("jobs", "speeds-9-driver") is None
 
 
+@pytest.mark.sampled(4)
 def test_exit_code_and_output_of_a_job(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text("import sys\nprint('out')\nprint('err', file=sys.stderr)\nsys.exit(int(sys.argv[1]))\n")
