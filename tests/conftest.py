@@ -31,10 +31,9 @@ for inherited in (
     os.environ.pop(inherited, None)
 
 # Each JVM that tests start, here or in a process of its own: most are over before what the second compiler makes of
-# their code is of use. The code cache of the first alone is small and full soon, and methods are compiled anew; of a
-# heap that grows, the collector has its share at each step.
+# their code is of use. The code cache of the first alone is small and full soon, and methods are compiled anew.
 os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] + " -XX:ReservedCodeCacheSize=256m -Xms1g -Xmn600m"
+os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] + " -XX:ReservedCodeCacheSize=256m"
 
 # A slow machine is no failure. HYPOTHESIS_PROFILE asks for more examples, "more" or "thorough", or for "few". CI has a
 # fixed budget, and so fewer of them.
@@ -165,6 +164,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SPARK_HOME", str(home_without_zip(tmp_path_factory.mktemp("home"))))
+        patched.setenv("SPARK_SUBMIT_OPTS", os.environ["SPARK_SUBMIT_OPTS"] + " -Xms1g -Xmn600m")  # fewer collections
         session = local_session("framefold tests", "local[2]", **settings)
     yield session
     session.stop()
