@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -128,12 +128,14 @@ def test_what_a_users_own_code_lacks_is_not_ours(module: str) -> None:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with no packages."""
+    """The Python of an environment with no packages but PySpark, which is in the zip that Spark brings along."""
     return environment(tmp_path_factory.mktemp("bare"))
 
 
 def environment(folder: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (packages,) = folder.glob("lib/*/site-packages")
+    (packages / "spark.pth").write_text(str(Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"))
     return folder / "bin" / "python"
 
 
