@@ -124,13 +124,22 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"there are {listed}" + (", ..." if len(names) > 12 else "")
 
 
+def installing(extra: str) -> str:
+    """The command that brings an extra, as README's section on installing has it.
+
+    >>> installing("sql")
+    "pip install '.[sql]' in a clone of framefold"
+    """
+    return f"pip install '.[{extra}]' in a clone of framefold"
+
+
 @contextmanager
 def needing(who: str, extra: str) -> Iterator[None]:
     """An EngineError where a package that the body imports, and that an extra brings, is not installed."""
     try:
         yield
     except ImportError as error:
-        raise EngineError(f"{who} {error.name}; expected it installed: pip install 'framefold[{extra}]'") from error
+        raise EngineError(f"{who} {error.name}; expected it installed: {installing(extra)}") from error
 
 
 def shown(value: Any) -> str:

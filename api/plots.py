@@ -86,7 +86,7 @@ def plot(
     Raises
     ------
     EngineError
-        If Altair is not installed: ``pip install 'framefold[plot]'``.
+        If Altair is not installed: the extra ``plot`` brings it.
     QueryError
         If a column is unknown or of another type, or there are no windows, or too many of them or of keys.
 

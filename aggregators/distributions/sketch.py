@@ -20,7 +20,7 @@ from ..contract.aggregate import StateFunctions
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
-from ..errors import ColumnError, EngineError, QueryError
+from ..errors import ColumnError, EngineError, QueryError, installing
 from ..ordered.sorted_merge import distinct_rows
 from ..states.arrays import Ints
 
@@ -33,7 +33,7 @@ def library() -> Any:
         return importlib.import_module("datasketches")
     except ImportError:
         raise EngineError(
-            "sketches need the package datasketches, which is not installed: pip install framefold[sketches]"
+            f"sketches need datasketches; expected it installed: {installing('sketches')}"
         ) from None
 
 

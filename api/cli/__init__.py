@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "main", "process"]
 
 EXTRA = ("typer", "rich", "plotext")
-"""What the extra ``cli`` brings, and ``pip install framefold`` does not."""
+"""What the extra ``cli`` brings, and framefold by itself does not."""
 
 
 def process() -> int:
@@ -21,8 +21,10 @@ def process() -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
+        from ..aggregators.errors import installing
+
         print(
-            f"framefold: the command line needs {error.name}; expected it installed: pip install 'framefold[cli]'",
+            f"framefold: the command line needs {error.name}; expected it installed: {installing('cli')}",
             file=sys.stderr,
         )
         return 1

@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from .. import QueryError, events, expr
 from ..aggregators.contract.operation import Operation
-from ..aggregators.errors import EngineError, without_secrets
+from ..aggregators.errors import EngineError, installing, without_secrets
 from ..aggregators.states.memory import memory
 from ..events import Windowed
 from ..reading import SparkFiles
@@ -260,7 +260,7 @@ def has_spark() -> bool:
 def require_spark(instead: str = ", or use --engine local") -> None:
     """EngineError unless pyspark is installed; it says what may be done instead."""
     if not has_spark():
-        raise EngineError(f"Spark is not installed: pip install 'framefold[spark]'{instead}")
+        raise EngineError(f"Spark is not installed: {installing('spark')}{instead}")
 
 
 def default_engine() -> str:

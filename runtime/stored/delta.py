@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow.fs import FileType, LocalFileSystem
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, installing
 from ..sources.files import one_line
 from .commits import MARKS, ROLLUPS, Commit, Commits, StoredFile, commit_in, flushed
 from .layout import START
@@ -119,8 +119,7 @@ class DeltaCommits(Commits):
             from deltalake.transaction import RemoveAction  # noqa: F401 - earlier ones have none
         except ImportError as error:
             raise EngineError(
-                "partials in Delta Lake need deltalake, 1.6.6 or later; expected it installed: "
-                "pip install 'framefold[delta]'"
+                f"partials in Delta Lake need deltalake, 1.6.6 or later; expected it installed: {installing('delta')}"
             ) from error
         try:
             return DeltaTable(self.address)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...aggregators.errors import JavaError
+from ...aggregators.errors import JavaError, installing
 from .cache import cache_file
 
 OLDEST = 17
@@ -56,7 +56,7 @@ def ensure_java() -> None:
     found = "; ".join(troubles) if troubles else "JAVA_HOME is not set and there is no java on PATH"
     raise JavaError(
         f"Spark needs Java {OLDEST} or later, and none was found ({found}): "
-        f"run `pip install 'framefold[java]'`, or install Java {OLDEST} or later and point JAVA_HOME to it."
+        f"run {installing('java')}, or install Java {OLDEST} or later and point JAVA_HOME to it."
     )
 
 

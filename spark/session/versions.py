@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pyspark
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, installing
 
 RANGE = "4.0 or later, and below 5"
 
 
 def check_pyspark() -> None:
     """EngineError where this process has another PySpark than framefold runs on."""
-    check(pyspark.__version__, "PySpark", "pip install 'framefold[spark]' brings one")
+    check(pyspark.__version__, "PySpark", f"{installing('spark')} brings one")
 
 
 def check(version: str, what: str, then: str) -> None:

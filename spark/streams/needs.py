@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pyspark
 from pyspark.sql import GroupedData, SparkSession
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, installing
 from ..session.session import cores
 from ..session.settings import BATCH_BYTES, CHANGELOG, NO_LIMIT, PARTITIONS, PROVIDER
 from ..session.worker_python import check_workers
@@ -25,7 +25,7 @@ def check_able(spark: SparkSession) -> None:
         mended.append("pip install 'pyspark>=4.1'")
     if find_spec("google.protobuf") is None:
         found.append("protobuf, which Spark's state in Python needs, is not installed")
-        mended.append("pip install 'framefold[spark]'")
+        mended.append(installing("spark"))
     store = str(spark.conf.get(PROVIDER, "") or "Spark's own").rpartition(".")[2]
     if "RocksDB" not in store:
         found += [f"the state store is {store}, and not RocksDB", *slow_settings(spark)]

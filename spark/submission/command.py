@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import EngineError, QueryError, installing
 
 SWITCHES = frozenset(
     {"--help", "-h", "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version"}
@@ -228,7 +228,7 @@ def spark_home() -> Path:
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     if not (home / "bin" / "spark-submit").is_file():
         raise EngineError(
-            f"{str(home)!r} has no bin/spark-submit; expected pyspark with its JVM (pip install 'framefold[spark]'), "
+            f"{str(home)!r} has no bin/spark-submit; expected pyspark with its JVM ({installing('spark')}), "
             "or SPARK_HOME to name an installed Spark"
         )
     return home
