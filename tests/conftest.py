@@ -148,7 +148,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     Its time zone is the machine's: a test that depends on one sets it, and sets it back.
     """
-    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     if REMOTE:
         from pyspark.sql import SparkSession
 
@@ -184,7 +184,7 @@ def spark_of_docs(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture
 def rocksdb(spark: SparkSession) -> Iterator[None]:
     """The settings that streams need."""
-    pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install 'framefold[spark]'")
+    pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install '.[spark]'")
     pytest.importorskip("pyspark", minversion="4.1")  # which streams need
     from .support.sessions import state_in_rocksdb
 

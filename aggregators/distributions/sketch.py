@@ -32,9 +32,7 @@ def library() -> Any:
     try:
         return importlib.import_module("datasketches")
     except ImportError:
-        raise EngineError(
-            f"sketches need datasketches; expected it installed: {installing('sketches')}"
-        ) from None
+        raise EngineError(f"sketches need datasketches; expected it installed: {installing('sketches')}") from None
 
 
 class Sketch(AggregateOperation):

@@ -202,5 +202,5 @@ def test_the_package_is_asked_for_only_where_it_is_needed(monkeypatch: pytest.Mo
         return builtins.__import__(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(ff.EngineError, match=r"pip install framefold\[sketches\]"):
+    with pytest.raises(ff.EngineError, match=r"pip install '\.\[sketches\]' in a clone of framefold"):
         ff.ApproxCountDistinct("x")

@@ -196,7 +196,7 @@ def test_arguments_that_are_none() -> None:
 )
 def test_which_extra_is_needed(function: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    said = rf"^{function} needs {package}; expected it installed: pip install 'framefold\[observe\]'$"
+    said = rf"^{function} needs {package}; expected it installed: pip install '\.\[observe\]' in a clone of framefold$"
     with pytest.raises(ff.EngineError, match=said):
         getattr(ff, function)()
 
@@ -205,6 +205,6 @@ def test_that_spark_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is left in the registry."""
     registry = CollectorRegistry()
     monkeypatch.setitem(sys.modules, "pyspark.sql.streaming.listener", None)
-    with pytest.raises(ff.EngineError, match=r"pyspark.*pip install 'framefold\[spark\]'$"):
+    with pytest.raises(ff.EngineError, match=r"pyspark.*pip install '\.\[spark\]' in a clone of framefold$"):
         ff.prometheus_listener(registry)
     assert not generate_latest(registry)

@@ -314,7 +314,7 @@ def test_a_chart_has_a_bound(limit: Callable[..., None]) -> None:
 
 def test_plots_say_which_extra_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    said = r"^plot\(\) needs altair; expected it installed: pip install 'framefold\[plot\]'$"
+    said = r"^plot\(\) needs altair; expected it installed: pip install '\.\[plot\]' in a clone of framefold$"
     with pytest.raises(ff.EngineError, match=said):
         ff.plot(quarters())
 

@@ -49,7 +49,7 @@ def test_paths_exist(page: Path) -> None:
 def test_names_exist(spark: bool) -> None:
     """An AttributeError names the part that does not exist."""
     if spark:
-        pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+        pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     names = quoted(PAGE, rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+")
     values = [value_of(name) for name in names if name.startswith("spark.") == spark]
     assert len(values) > 15

@@ -42,7 +42,7 @@ def files() -> list[object]:
 @pytest.mark.parametrize("path", files())
 def test_examples(path: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if path.is_relative_to(ROOT / "spark"):
-        pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+        pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     names = dict(vars(importlib.import_module(module_of(path))))
     if request.node.get_closest_marker("spark"):
         names["spark"] = request.getfixturevalue("spark")

@@ -1,4 +1,4 @@
-"""``pip install framefold`` is numpy, pyarrow, cloudpickle and tzdata: laws, charts and the command line are extras."""
+"""framefold by itself is numpy, pyarrow, cloudpickle and tzdata: laws, charts and the command line are extras."""
 
 from __future__ import annotations
 
@@ -64,6 +64,25 @@ def test_what_pip_installs() -> None:
     assert {each for name in OPTIONAL for each in EXTRAS[name]} <= set(EXTRAS["test"])
 
 
+def test_readme_lists_each_extra_of_a_user() -> None:
+    """Those of contributors and of the benchmarks are in the Makefile."""
+    listed = re.findall(
+        r"^pip install '\.\[([\w,]+)\]'", (Path(__file__).parents[2] / "README.md").read_text(), re.MULTILINE
+    )
+    ours = {"test", "mutants", "bench", "docs", "lint", "release"}
+    users = {name for name in EXTRAS if name not in ours and not name.startswith("peer-")}
+    assert {name for names in listed for name in names.split(",")} == users
+
+
+def test_no_page_and_no_error_asks_an_index_for_framefold() -> None:
+    """No index has it."""
+    root = Path(__file__).parents[2]
+    rooms = ("api", "runtime", "spark", "aggregators", "docs", "examples")
+    texts = [root / "README.md", root / "CHANGELOG.md"]
+    texts += [path for room in rooms for end in ("py", "md", "ipynb") for path in (root / room).rglob(f"*.{end}")]
+    assert [str(path) for path in texts if re.search("pip install '?framefold", path.read_text())] == []
+
+
 def test_a_query_loads_none_of_the_extras_and_runs_without_them_also_where_it_takes_long() -> None:
     loaded = "import sys\nprint(*sys.modules)\n"
     slow = WITH_SUPPORT + "from tests.support.limits import limits\nsys.stderr.isatty = lambda: True\n"
@@ -83,7 +102,9 @@ def test_the_command_line_says_which_extra_it_needs(start: str) -> None:
     environment = {"_FRAMEFOLD_COMPLETE": "complete_bash", "COMP_WORDS": "framefold r", "COMP_CWORD": "1"}
     more = environment if start == "completion" else {}
     done = run(WITHOUT.format(names=OF_EXTRAS) + ways.get(start, ways["script"]), "--help", **more)
-    said = "framefold: the command line needs typer; expected it installed: pip install 'framefold[cli]'\n"
+    said = (
+        "framefold: the command line needs typer; expected it installed: pip install '.[cli]' in a clone of framefold\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 
@@ -91,13 +112,13 @@ def test_what_is_missing_later_is_said_too() -> None:
     """Where typer is there, and rich is not."""
     code = WITHOUT.format(names={"rich"}) + "from framefold.cli import process; sys.exit(process())"
     done = run(code, "demo", "--rows", "1000", "--engine", "local")
-    said = r"framefold: the command line needs rich(\.\w+)?; expected it installed: pip install 'framefold\[cli\]'\n"
+    said = r"framefold: the command line needs rich(\.\w+)?; expected it installed: pip install '\.\[cli\]' in .*\n"
     assert done.returncode == 1
     assert re.fullmatch(said, done.stderr), done.stderr
 
 
 def test_check_laws_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    said = r"^check_laws needs hypothesis; expected it installed: pip install 'framefold\[laws\]'$"
+    said = r"^check_laws needs hypothesis; expected it installed: pip install '\.\[laws\]' in a clone of framefold$"
     with pytest.raises(ff.EngineError, match=said):
         ff.check_laws(ff.Sum("x"), pa.table({"x": [1]}))

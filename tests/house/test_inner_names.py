@@ -85,7 +85,7 @@ def test_no_inner_name() -> None:
 @pytest.mark.parametrize("spark", [False, True])
 def test_what_tests_change_is_there(spark: bool) -> None:
     if spark:
-        pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+        pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     for name, paths in LIMITS.items():
         if str(paths).startswith("spark.") == spark:
             with limits(**{name: 7}):  # an AttributeError where there is none

@@ -419,5 +419,5 @@ def test_ordered_categories_are_not_compared_as_text() -> None:
 
 def test_where_sqlglot_is_missing_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(ff.EngineError, match=re.escape("pip install 'framefold[sql]'")):
+    with pytest.raises(ff.EngineError, match=re.escape("pip install '.[sql]' in a clone of framefold")):
         ff.expr("x > 1")

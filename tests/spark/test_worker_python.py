@@ -13,10 +13,11 @@ from unittest import mock
 
 import pytest
 
-pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
+import pyspark
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
