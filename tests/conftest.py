@@ -54,13 +54,7 @@ SALT = salt_of_run()
 SHARE = int(os.environ.get("FRAMEFOLD_SHARE") or 1)
 """The run takes one in so many tests."""
 
-WITH_SPARK = (
-    "tests/spark/",
-    "tests/kafka/",
-    "tests/s3/",
-    "tests/api/test_cli.py",
-    "tests/api/test_demo.py",
-)
+WITH_SPARK = ("tests/spark/", "tests/kafka/", "tests/s3/", "tests/api/test_cli.py", "tests/api/test_demo.py")
 """Where tests start a Spark of their own, or ask for that of the run as they go."""
 
 COMBINED = ("driver", "executors")

@@ -343,9 +343,7 @@ SHARES = changed(  # which are 1 at most: made-up values are not
     combine=totals(np.minimum),
 )
 YEARS = changed(  # so far from 1970 that Python has no such times
-    toys.Total,
-    result=pa.timestamp("s"),
-    finish=lambda self, a: pa.array(a["total"] * 10**12).cast(pa.timestamp("s")),
+    toys.Total, result=pa.timestamp("s"), finish=lambda self, a: pa.array(a["total"] * 10**12).cast(pa.timestamp("s"))
 )
 SOUND: dict[str, tuple[Any, list[pa.DataType]]] = {
     "sum": (Total("x"), [INT]),

@@ -62,10 +62,7 @@ def test_merge(descending: bool, dtype: type, pairs: list[tuple[list[int], list[
     for x, y in ((a, b), (b, a)):
         merged = merge(x, y, (("time", descending),))
         items = [
-            sorted(
-                zip(s + t, u + v, strict=True),
-                key=lambda item: -item[0] if descending else item[0],
-            )
+            sorted(zip(s + t, u + v, strict=True), key=lambda item: -item[0] if descending else item[0])
             for s, t, u, v in zip(x.lists("time"), y.lists("time"), x.lists("tag"), y.lists("tag"), strict=True)
         ]
         assert merged.lists("time") == [[time for time, _ in each] for each in items]

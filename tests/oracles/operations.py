@@ -109,7 +109,4 @@ def any_type(column: str = "value") -> dict[str, tuple[Any, Check]]:
 
 def users(column: str = "value") -> dict[str, tuple[Any, Check]]:
     """Operations as users write them, on a column of integers."""
-    return {
-        "run": (LongestRun(column), oracle.check_longest_run),
-        "ledger": (Ledger(column), oracle.check_sum),
-    }
+    return {"run": (LongestRun(column), oracle.check_longest_run), "ledger": (Ledger(column), oracle.check_sum)}

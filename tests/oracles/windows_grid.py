@@ -16,14 +16,7 @@ MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
 
 
 def numbered(
-    bounds: Bounds,
-    near: Callable[[int], range],
-    *,
-    closed: str,
-    empty: str,
-    min_fill: str,
-    emit: str,
-    stamp: str,
+    bounds: Bounds, near: Callable[[int], range], *, closed: str, empty: str, min_fill: str, emit: str, stamp: str
 ) -> Brute:
     """Windows that are there whatever the events are: number k has these bounds.
 

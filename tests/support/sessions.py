@@ -52,7 +52,7 @@ def settings(spark: SparkSession, **values: str) -> Iterator[None]:
 
 QUICK = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
-    "FileSystemBasedCheckpointFileManager",
+    "FileSystemBasedCheckpointFileManager"
 }
 """With Spark's default (4.3.0), each file of a checkpoint on this machine starts a process ``readlink`` eight times: a
 sixth of what a micro-batch costs."""

@@ -12,15 +12,7 @@ import pyarrow as pa
 
 import framefold as ff
 from framefold.runtime.plan.plan import fingerprint, trusting
-from framefold.runtime.stored.exported import (
-    Exported,
-    exported,
-    gone_on,
-    layout_of,
-    store,
-    stored_rows,
-    why_not_stored,
-)
+from framefold.runtime.stored.exported import Exported, exported, gone_on, layout_of, store, stored_rows, why_not_stored
 from framefold.runtime.stored.table import Table, Written
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
