@@ -54,15 +54,10 @@ WRONG_STATES = [
     *(({"total": 5}, "total"), ({"total": np.ones((2, 2), np.int64)}, "total")),
 ]
 WRONG = [
-    *(
-        (method, lambda *_, made=made: made, f"{method} of 'out'.*({sentence})")
-        for method in ("accumulate", "combine", "deduct")
-        for made, sentence in WRONG_STATES
-    ),
-    *(
-        ("finish", lambda *_, made=made: made, "finish of 'out' returned")
-        for made in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])
-    ),
+    *((method, lambda *_, made=made: made, f"{method} of 'out'.*({sentence})")
+        for method in ("accumulate", "combine", "deduct") for made, sentence in WRONG_STATES),
+    *(("finish", lambda *_, made=made: made, "finish of 'out' returned")
+        for made in (np.array([1]), np.arange(3), 5, None, [1, 2, 3])),
     *(("finish", lambda self, a, made=made: [made] * len(a["total"]), "int64") for made in ("a", 1.5, object())),
     # arguments cannot be changed
     ("combine", lambda self, a, b: a["total"].__iadd__(b["total"]), "combine of 'out'.*read-only"),
@@ -70,7 +65,7 @@ WRONG = [
     ("deduct", lambda self, a, b: a["total"].__iadd__(b["total"]), "deduct of 'out'.*read-only"),
     ("accumulate", lambda self, frames, x: x.__setitem__(0, 9), "accumulate of 'out'.*read-only"),
     ("finish", lambda self, a: a["total"].__imul__(2), "finish of 'out'.*read-only"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "function", "sentence"), WRONG)

@@ -23,80 +23,45 @@ LONG = pa.array([D("1.255"), D("2.5"), None, None], pa.decimal128(38, 3))
 DECIMALS = pa.table({"t": [0, 1, 2, 3], "d": SHORT, "long": LONG})
 SPREAD = ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(lambda of: of["high"] - of["low"])
 CASES: list[tuple[Any, Any]] = [
-    (
-        ff.AllOf(sum=ff.Sum("x"), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
-        lambda rows: {"sum": sums(rows), "high": high(rows), "words": longest(rows), "first": composites.first(rows)},
-    ),
-    (
-        ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
-        lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))},
-    ),
+    (ff.AllOf(sum=ff.Sum("x"), high=ff.Max("x"), words=Longest("s"), first=ff.First("x")),
+        lambda rows: {"sum": sums(rows), "high": high(rows), "words": longest(rows), "first": composites.first(rows)}),
+    (ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
+        lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))}),
     (ff.Filtered(ff.Sum("x"), "flag"), lambda rows: sums(composites.flagged(rows))),
-    (
-        ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f"),
-        lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x")),
-    ),
-    (
-        ff.Mapped(ff.Sum("x"), lambda x: x.astype(np.int64) ** 2 + 1),
-        lambda rows: total([x * x + 1 for x in known(rows, "x")]),
-    ),
-    (
-        ff.Mapped(ff.Max("y"), lambda x, s: x + pc.utf8_length(s).to_numpy(), "x", "s"),
-        lambda rows: largest([x + len(s) for x, s in known(rows, "x", "s")]),
-    ),
+    (ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f"),
+        lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x"))),
+    (ff.Mapped(ff.Sum("x"), lambda x: x.astype(np.int64) ** 2 + 1),
+        lambda rows: total([x * x + 1 for x in known(rows, "x")])),
+    (ff.Mapped(ff.Max("y"), lambda x, s: x + pc.utf8_length(s).to_numpy(), "x", "s"),
+        lambda rows: largest([x + len(s) for x, s in known(rows, "x", "s")])),
     (ff.Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"), lambda rows: len(known(rows, "x", "f"))),
-    (
-        ff.Mapped(ff.AllOf(a=ff.Sum("a"), b=ff.Max("b")), lambda x: (x, -x), "x"),
-        lambda rows: {"a": sums(rows), "b": largest([-x for x in known(rows, "x")])},
-    ),
+    (ff.Mapped(ff.AllOf(a=ff.Sum("a"), b=ff.Max("b")), lambda x: (x, -x), "x"),
+        lambda rows: {"a": sums(rows), "b": largest([-x for x in known(rows, "x")])}),
     (ff.FlatMapped(ff.Sum("v")), lambda rows: total([item for item in items(rows) if item is not None])),
     (ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count())), composites.pairs),
     (ff.FlatMapped(ff.Count(), None, "v"), lambda rows: len(items(rows))),
-    (
-        ff.FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s"),
-        lambda rows: largest(items(rows, "s")),
-    ),
-    (
-        ff.FlatMapped(ff.GroupedBy(ff.Count(), "v")),
-        lambda rows: group_by("i", len)([{"i": item} for item in items(rows)]),
-    ),
+    (ff.FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s"),
+        lambda rows: largest(items(rows, "s"))),
+    (ff.FlatMapped(ff.GroupedBy(ff.Count(), "v")),
+        lambda rows: group_by("i", len)([{"i": item} for item in items(rows)])),
     (ff.Sum("x").then(lambda x: x / 3), lambda rows: sums(rows) / 3 if known(rows, "x") else None),
-    (
-        SPREAD.then(np.abs).then(lambda x: x > 4),
-        lambda rows: max(known(rows, "x")) - min(known(rows, "x")) > 4 if known(rows, "x") else None,
-    ),
-    (
-        ff.Count("x").then(lambda n: [f"{each:+}" for each in n], result="string"),
-        lambda rows: f"{len(known(rows, 'x')):+}",
-    ),
-    *(
-        (
-            ff.GroupedBy(ff.AllOf(n=ff.Count(), x=ff.Sum("x")), by),
-            group_by(by, lambda own: {"n": len(own), "x": sums(own)}),
-        )
-        for by in ("s", "g", "x", "flag")
-    ),
+    (SPREAD.then(np.abs).then(lambda x: x > 4),
+        lambda rows: max(known(rows, "x")) - min(known(rows, "x")) > 4 if known(rows, "x") else None),
+    (ff.Count("x").then(lambda n: [f"{each:+}" for each in n], result="string"),
+        lambda rows: f"{len(known(rows, 'x')):+}"),
+    *((ff.GroupedBy(ff.AllOf(n=ff.Count(), x=ff.Sum("x")), by),
+        group_by(by, lambda own: {"n": len(own), "x": sums(own)})) for by in ("s", "g", "x", "flag")),
     (ff.GroupedBy(ff.Max("x"), "k2"), group_by("k2", high)),
     (ff.GroupedBy(ff.Min("s"), "k2"), group_by("k2", lambda own: min(known(own, "s"), default=None))),
     (ff.GroupedBy(ff.CollectList("x"), "k2"), group_by("k2", lambda own: known(own, "x"))),
     (ff.GroupedBy(Longest("s"), "k2"), group_by("k2", longest)),
-    (
-        ff.GroupedBy(ff.Filtered(ff.Count("x"), "flag").then(lambda n: n * 2), "k2"),
-        group_by("k2", lambda own: 2 * len(known(composites.flagged(own), "x"))),
-    ),
-    (
-        ff.GroupedBy(ff.GroupedBy(ff.AllOf(c=ff.CountDistinct("s"), n=ff.Count()), "flag"), "k2"),
-        group_by("k2", group_by("flag", lambda own: {"c": len(set(known(own, "s"))), "n": len(own)})),
-    ),
-    *(
-        (
-            ff.ElementWise(ff.AllOf(s=ff.Sum(column), high=ff.Max(column), n=ff.Count(column))),
-            lambda rows, column=column: composites.elements(
-                rows, column, lambda values: {"s": total(values), "high": largest(values), "n": len(values)}
-            ),
-        )
-        for column in ("v", "p")
-    ),
+    (ff.GroupedBy(ff.Filtered(ff.Count("x"), "flag").then(lambda n: n * 2), "k2"),
+        group_by("k2", lambda own: 2 * len(known(composites.flagged(own), "x")))),
+    (ff.GroupedBy(ff.GroupedBy(ff.AllOf(c=ff.CountDistinct("s"), n=ff.Count()), "flag"), "k2"),
+        group_by("k2", group_by("flag", lambda own: {"c": len(set(known(own, "s"))), "n": len(own)}))),
+    *((ff.ElementWise(ff.AllOf(s=ff.Sum(column), high=ff.Max(column), n=ff.Count(column))),
+        lambda rows, column=column: composites.elements(rows, column,
+        lambda values: {"s": total(values), "high": largest(values), "n": len(values)})) for column in ("v", "p")),
     (ff.ElementWise(ff.Sum("m")), lambda rows: group_by("k", sums)(composites.entries(rows))),
     (ff.Reducing("x", 0, np.add, np.subtract), composites.reduced("x", 0, lambda a, b: a + b)),
     (ff.Reducing("x", 0, np.bitwise_xor, np.bitwise_xor), composites.reduced("x", 0, lambda a, b: a ^ b)),
@@ -105,7 +70,7 @@ CASES: list[tuple[Any, Any]] = [
     (ff.Reducing("flag", False, np.logical_or), composites.reduced("flag", False, lambda a, b: a or b)),
     (ff.Reducing("f", math.inf, np.minimum), composites.reduced("f", math.inf, min)),
     (ff.Reducing("s", "", lambda a, b: a + b), composites.reduced("s", "", lambda a, b: a + b)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.sampled(3)

@@ -85,15 +85,12 @@ OPERATIONS: list[Operation] = [
     *(ff.Quantile("x", [0.2, 1.0]), ff.Quantile("s", [0.1, 0.5], method="discrete")),
     ff.AllOf(skewness=ff.Skewness("x"), rows=ff.Count(), last=ff.Last("s")),
     *(ff.ElementWise(ff.Sum("list")), ff.ElementWise(ff.Skewness("pair")), ff.ElementWise(ff.Average("map"))),
-    *(
-        ff.Filtered(ff.Skewness("y"), "flag"),
-        ff.FlatMapped(ff.Variance("list")),
-        ff.GroupedBy(ff.Kurtosis("x"), "flag"),
-    ),
+    *(ff.Filtered(ff.Skewness("y"), "flag"), ff.FlatMapped(ff.Variance("list")),
+        ff.GroupedBy(ff.Kurtosis("x"), "flag")),
     ff.Mapped(ff.Covariance("a", "b"), lambda x, y: (x - y, x + y), "x", "y"),
     ff.Reducing("i", 0, np.bitwise_xor, np.bitwise_xor),
     ff.Skewness("x").then(lambda skewness: skewness * 3),
-]
+]  # fmt: skip
 
 
 def kinds(operation: Operation) -> set[str]:

@@ -162,27 +162,18 @@ CAUGHT: dict[str, tuple[Any, str]] = {
     "frame by frame": (changed(Total, accumulate=running_sums), "elements: accumulate"),
     "deduct": (NOT_DEDUCTED, "deduct"),
     "deduct the wrong way": (changed(Total, deduct=totals(lambda a, b: b - a)), "deduct"),
-    "commutativity": (
-        changed(
-            Total,
-            state={"total": "int64", "seen": "bool"},
-            commutative=True,
-            deduct=ff.AggregateOperation.deduct,
-            accumulate=lambda self, frames, x: {"total": frames.last(x), "seen": np.ones(frames.size, bool)},
-            combine=not_the_last,
-        ),
-        "commutativity",
-    ),
+    "commutativity": (changed(Total, state={"total": "int64", "seen": "bool"}, commutative=True,
+        deduct=ff.AggregateOperation.deduct,
+        accumulate=lambda self, frames, x: {"total": frames.last(x), "seen": np.ones(frames.size, bool)},
+        combine=not_the_last), "commutativity"),
     "in place": (InPlace("x"), "identity|purity"),
-    "finish in place": (
-        changed(InPlace, combine=lambda self, a, b: a + b, finish=lambda self, state: [state.reverse(), *state][1:]),
-        "purity|identity|associativity|split",
-    ),
+    "finish in place": (changed(InPlace, combine=lambda self, a, b: a + b,
+        finish=lambda self, state: [state.reverse(), *state][1:]), "purity|identity|associativity|split"),
     "purity that no result shows": (Remembers("x"), "purity: .* changed its argument a"),
     "travel": (boxes(Homesick, list, "list<int64>"), "travel"),
     "a sketch that queries do not try": (changed(Quarter, try_laws=False), "identity|associativity"),
     "one of several": (ff.AllOf(a=NO_IDENTITY), "identity"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CAUGHT)

@@ -147,11 +147,8 @@ CASES: dict[str, tuple[pa.DataType, list[Event], int, int]] = {
     "one after the other": (pa.float64(), [Event(0, 8, 2.0), Event(8, 13, 7.0)], 10, 10),
     "what cancels is not null": (pa.int64(), [Event(0, 20, 5), Event(0, 20, -5)], 10, 10),
     "integers are not rounded": (pa.int64(), [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)], 2, 2),
-    "products beyond the greatest float": (
-        pa.float64(),
-        [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)],
-        *(2**58, 2**58),
-    ),
+    "products beyond the greatest float": (pa.float64(),
+        [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)], *(2**58, 2**58)),
     **{
         f"{value} has ended": (  # in the middle of a frame, and leaves nothing behind
             pa.float64(),
@@ -161,7 +158,7 @@ CASES: dict[str, tuple[pa.DataType, list[Event], int, int]] = {
         for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308)
     },
     **{f"many, of {n} seconds": (pa.float64(), many_events(n), 60 * SECOND, 20 * SECOND) for n in (1, 100, 10_000)},
-}
+}  # fmt: skip
 
 
 @pytest.mark.sampled(3)

@@ -40,10 +40,8 @@ REFUSED: list[tuple[str, str, tuple[Any, ...]]] = [
     ("must be of one length", "take_extremes", (ONES, room(2, np.intp), True, room(2, float))),
     ("room for as many", "left_of_parts", (ONES, INDEX, MANY, 1.0, room(2, float), INDEX)),
     ("be as long", "join_parts", (SUMS, MANY, 1.0, 40, 1.0, room(2, float), room(3, float))),
-    *(
-        ("must be of the length of index", "join_groups_of_deviations", (parts, np.arange(10), PARTS, 1.0))
-        for parts in ([part[: 9 + (at != place)] for at, part in enumerate(PARTS)] for place in range(6))
-    ),
+    *(("must be of the length of index", "join_groups_of_deviations", (parts, np.arange(10), PARTS, 1.0))
+        for parts in ([part[: 9 + (at != place)] for at, part in enumerate(PARTS)] for place in range(6))),
     ("the length of index", "join_groups_of_deviations", (PARTS, np.zeros(9, np.intp), MADE, 1.0)),
     ("of one length", "join_groups_of_deviations", (PARTS, np.zeros(10, np.intp), [room(1), *MADE[1:]], 1.0)),
     ("group 2 of a row is not among 2", "join_groups_of_deviations", (PARTS, np.full(10, 2), MADE, 1.0)),
@@ -58,11 +56,9 @@ REFUSED: list[tuple[str, str, tuple[Any, ...]]] = [
     ("a value for each", "floats_of_keys", (ONE, room(2, float))),
     ("a place for each", "code_groups", (ONE, ONE, True, *CODES)),
     *(("group", "code_groups", (TWO, np.array(of, np.int64), True, *CODES)) for of in ([1], [0, 3], [0, 2, 1], [])),
-    *(
-        ("ranges must be of items", loop, (CODE, *weight, codes, np.array(low), np.array(high), room(len(low), dtype)))
+    *(("ranges must be of items", loop, (CODE, *weight, codes, np.array(low), np.array(high), room(len(low), dtype)))
         for low, high, codes in BOUNDS
-        for loop, weight, dtype in (("count_distinct", (), np.int64), ("most_frequent", (None,), INT32))
-    ),
+        for loop, weight, dtype in (("count_distinct", (), np.int64), ("most_frequent", (None,), INT32))),
     ("a range has fewer codes", "list_codes", (CODE, None, 2, *WHOLE, np.array([0, 3]), room(3, INT32), None)),
     ("a count for each", "list_codes", (CODE, None, 2, *WHOLE, np.array([0, 2]), room(2, INT32), room(1))),
     ("a rank for each", "select", (CODE, None, 2, *WHOLE, room(0), room(1, INT32), room(1, INT32))),
@@ -72,24 +68,17 @@ REFUSED: list[tuple[str, str, tuple[Any, ...]]] = [
     ("a rest for each", "interpolate", (ONES, CODE, CODE, np.array([1]), 2, room(1, float))),
     # rows and texts
     ("rows_around: runs must begin", "rows_around", (np.array([1]), 0, 0, room(1), room(1))),
-    *itertools.chain.from_iterable(
-        (
-            ("^ends_of_text: rows must be of the column", "ends_of_text", (ENDS, int32(row), room(2, INT32))),
-            (
-                "^text_of_rows: rows must be of the column",
-                "text_of_rows",
-                (ENDS, TEXT, int32(row), room(2, INT32), TEXT),
-            ),
-        )
-        for row in (2, -1)
-    ),
+    *itertools.chain.from_iterable((("^ends_of_text: rows must be of the column", "ends_of_text",
+        (ENDS, int32(row), room(2, INT32))),
+        ("^text_of_rows: rows must be of the column", "text_of_rows",
+        (ENDS, TEXT, int32(row), room(2, INT32), TEXT))) for row in (2, -1)),
     ("an end for each", "ends_of_text", (ENDS, room(1, INT32), room(1, INT32))),
     ("room for their text", "text_of_rows", (ENDS, TEXT, int32(1), room(2, INT32), room(1, np.uint8))),
     ("^row 5 is not among 3", "take_words", (np.arange(3), np.array([5]), room(1))),
     ("^place 5 of a row is not among 1", "put_words", (np.arange(1), np.array([5]), room(1))),
     ("^row 9 is not among 8", "take_bits", (room(1, np.uint8), 0, np.array([9]), room(1, np.uint8))),
     ("^code 4 of a row is not among 3", "count_codes", (np.array([4]), room(3))),
-]
+]  # fmt: skip
 
 
 @needs_loops

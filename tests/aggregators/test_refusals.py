@@ -99,11 +99,8 @@ OF_ARGUMENTS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     (r"n= of TopN\('x'\) is 0; expected an integer of 1 or more", lambda n: ff.TopN("x", n), [0]),
     ("names a column twice", lambda name: ff.TopN("x", 2, name), ["x"]),
     (r"delimiter= of Concat\('s'\) is 3; expected a string", lambda delimiter: ff.Concat("s", delimiter), [3]),
-    (
-        "expected a number from 0 to 1, or a list of such",
-        lambda q: ff.Quantile("x", q),
-        [1.5, -0.1, math.nan, "0.5", [], [0.5, 2]],
-    ),
+    ("expected a number from 0 to 1, or a list of such", lambda q: ff.Quantile("x", q),
+        [1.5, -0.1, math.nan, "0.5", [], [0.5, 2]]),
     ("expected 'linear' or 'discrete'", lambda method: ff.Quantile("x", 0.5, method=method), ["nearest"]),
     ("expected a duration above 0", lambda half_life: ff.Ewma("x", half_life), [0, -1, "0 seconds"]),
     ("expected a duration such as", lambda half_life: ff.Ewma("x", half_life), [1.5]),
@@ -142,11 +139,8 @@ OF_ARGUMENTS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     (r"'\+' between aggregates is given None", lambda a: a + ff.Sum("a"), [None]),
     ("'-' between aggregates is given True", lambda b: ff.Sum("a") - b, [True]),
     (r"'\+' between aggregates is given a pyarrow Int64Array", lambda a: a + ff.Sum("a"), [pa.array([1])]),
-    (
-        r"has .over\(...\) inside; expected it on the whole output",
-        lambda window: ff.Sum("x").over(window) / ff.Count(),
-        [ff.tumbling(2)],
-    ),
+    (r"has .over\(...\) inside; expected it on the whole output",
+        lambda window: ff.Sum("x").over(window) / ff.Count(), [ff.tumbling(2)]),
     # sketches
     ("'ull'; expected 'hll' or 'cpc'", lambda method: ff.ApproxCountDistinct("x", method), ["ull"]),
     ("expected an integer from 4 to 21", lambda bits: ff.ApproxCountDistinct("x", precision=bits), [22]),
@@ -157,7 +151,7 @@ OF_ARGUMENTS: list[tuple[str, Callable[[Any], Any], list[Any]]] = [
     ("expected an even number", lambda precision: ff.ApproxQuantile("x", 0.5, "req", precision), [13]),
     ("n= of", lambda n: ff.FrequentItems("x", n), [0]),
     ("with of_sketches=True only", lambda type: ff.FrequentItems("x", type=type), [pa.int64()]),
-]
+]  # fmt: skip
 
 
 def ask(operation: Any) -> None:

@@ -126,25 +126,16 @@ def over(columns: dict[str, Any], windows: Any, time: str = "t", until: str | No
 
 
 OF_INTEGERS: dict[str, tuple[pa.Table, str, list[Any]]] = {
-    "side by side": (
-        over({"t": [0, 7, 25]}, ff.tumbling(10)), "window_start", [[(0, 2), (10, 2)], [(20, 1), (30, 1)]]
-    ),
-    "overlapping: a line through their ends": (
-        over({"t": [0, 5, 30, 31]}, ff.sliding(10, every=5)), "window_end",
-        [[(5, 1), (10, 2), (15, 1)], [(35, 2), (40, 2)]],
-    ),
-    "touching, however long": (
-        over({"from": [0, 1, 30], "to": [10, 20, 40]}, ff.snapshot(), "from", "to"), "window_start",
-        [[(0, 1), (1, 2), (10, 1), (20, 1)], [(30, 1), (40, 1)]],
-    ),
-    "with nulls and what is no number": (
-        over({"t": range(5), "x": [1.0, None, float("nan"), 2.0, 3.0]}, ff.last_rows(1), n=ff.Last("x")), "at",
-        [[(0, 1.0)], [(3, 2.0), (4, 3.0)]],
-    ),
-    "with too few samples": (
-        over({"t": [0, 1, 12, 20, 21]}, ff.tumbling(10, min_samples=2)), "window_start",
-        [[(0, 2), (10, 2)], [(20, 2), (30, 2)]],
-    ),
+    "side by side": (over({"t": [0, 7, 25]}, ff.tumbling(10)), "window_start",
+        [[(0, 2), (10, 2)], [(20, 1), (30, 1)]]),
+    "overlapping: a line through their ends": (over({"t": [0, 5, 30, 31]}, ff.sliding(10, every=5)), "window_end",
+        [[(5, 1), (10, 2), (15, 1)], [(35, 2), (40, 2)]]),
+    "touching, however long": (over({"from": [0, 1, 30], "to": [10, 20, 40]}, ff.snapshot(), "from", "to"),
+        "window_start", [[(0, 1), (1, 2), (10, 1), (20, 1)], [(30, 1), (40, 1)]]),
+    "with nulls and what is no number": (over({"t": range(5), "x": [1.0, None, float("nan"), 2.0, 3.0]},
+        ff.last_rows(1), n=ff.Last("x")), "at", [[(0, 1.0)], [(3, 2.0), (4, 3.0)]]),
+    "with too few samples": (over({"t": [0, 1, 12, 20, 21]}, ff.tumbling(10, min_samples=2)), "window_start",
+        [[(0, 2), (10, 2)], [(20, 2), (30, 2)]]),
 }  # fmt: skip
 
 
@@ -284,17 +275,13 @@ REFUSED: list[tuple[Any, list[str], dict[str, Any], str]] = [
     (RESULT, [], {"timezone": "Mars"}, r"timezone is 'Mars'; expected the name of a zone, such as 'Europe/Berlin'"),
     (COUNTS, [], {}, r"plot\(kind='lines'\) is given 300 keys; expected at most 20: keep .* them, or kind='heat'"),
     (COUNTS, [], {"kind": "heat"}, r"plot\(kind='heat'\) is given 300 keys; expected at most 200: keep some of them"),
-    (
-        OF_KEYS.events.window(ff.around(time=(-1, 0))).aggregate(n=ff.Count()), [], {"kind": "heat"},
-        r"plot\(kind='heat'\) is given rows by 'at'; expected one output of .*",
-    ),
+    (OF_KEYS.events.window(ff.around(time=(-1, 0))).aggregate(n=ff.Count()), [], {"kind": "heat"},
+        r"plot\(kind='heat'\) is given rows by 'at'; expected one output of .*"),
     (COUNTS.slice(0, 0), [], {}, r"plot\(\) is given 0 rows; expected 1 to 50,000: .*"),
     (OF_KEYS, [], {}, r"plot\(\) is given a query; expected its result, that of .aggregate\(...\)"),
     (KEYS, [], {}, r"plot\(\) finds no window in the columns 't', 'k'; expected a result with one, or time= and by="),
-    (
-        OF_KEYS.aggregate(x=ff.CollectList("k")), [], {},
-        r"plot\(\) finds no column of numbers; expected the name of one",
-    ),
+    (OF_KEYS.aggregate(x=ff.CollectList("k")), [], {},
+        r"plot\(\) finds no column of numbers; expected the name of one"),
     (COUNTS, [], {"timezone": "UTC"}, r"timezone is 'UTC', but the time 'window.start' is an integer column .*"),
     (5, [], {}, r"plot\(\) is given 5; " + A_RESULT),
 ]  # fmt: skip

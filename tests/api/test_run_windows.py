@@ -60,14 +60,10 @@ def test_events_that_last(folder: Path) -> None:
     ("text", "options", "windows"),
     [
         ("15 minutes", {}, ff.tumbling("15 minutes")),
-        (
-            "1 hour", {"every": "10 minutes", "offset": "30 seconds"},
-            ff.sliding("1 hour", "10 minutes", offset="30 seconds"),
-        ),
-        (
-            "session:15 minutes:longest=1 hour,merge_touching=true", {},
-            ff.session("15 minutes", longest="1 hour", merge_touching=True),
-        ),
+        ("1 hour", {"every": "10 minutes", "offset": "30 seconds"},
+            ff.sliding("1 hour", "10 minutes", offset="30 seconds")),
+        ("session:15 minutes:longest=1 hour,merge_touching=true", {},
+            ff.session("15 minutes", longest="1 hour", merge_touching=True)),
         ("last-rows:10", {"every": "12", "gaps": "allow"}, ff.last_rows(10, 12, gaps="allow")),
         ("landmark", {}, ff.landmark()),
         ("landmark:since=2024-03-31T00:30,every=1 hour", {}, ff.landmark(NIGHT, None, "1 hour")),
@@ -75,10 +71,8 @@ def test_events_that_last(folder: Path) -> None:
         ("around:time=-1 hour,30 minutes", {}, ff.around(time=("-1 hour", "30 minutes"))),
         ("cumulating:1 day:every=6 hours", {}, ff.cumulating("1 day", every="6 hours")),
         ("policy:evict=count 5", {}, ff.policy(ff.by_count(5))),
-        (
-            "policy:evict=time 5 minutes,trigger=delta x 0.5", {},
-            ff.policy(ff.by_time("5 minutes"), ff.by_delta("x", 0.5)),
-        ),
+        ("policy:evict=time 5 minutes,trigger=delta x 0.5", {},
+            ff.policy(ff.by_time("5 minutes"), ff.by_delta("x", 0.5))),
         ("1 day", {"timezone": "Europe/Berlin"}, ff.tumbling("1 day", timezone="Europe/Berlin")),
         ("tumbling:1 month", {"timezone": "Asia/Tokyo"}, ff.tumbling("1 month", timezone="Asia/Tokyo")),
     ],

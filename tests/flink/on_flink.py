@@ -159,31 +159,22 @@ FRAMES = [
 
 FIRST, SECOND = ((pages.at(f"2024-01-01 00:{at}0"), pages.at(f"2024-01-01 00:{at + 1}0")) for at in range(2))
 OTHERWISE: dict[str, tuple[Case, Any, Any]] = {
-    "averages and quotients of integers are integers": (
-        Case(grouped(TEN, "odd", "AVG(i) AS a, SUM(i) / COUNT(*) AS q, STDDEV_POP(i) AS d", BOUNDS)),
-        [(*FIRST, 0, 0, 4), (*SECOND, 7, 7, 0)],
-        [(*FIRST, 1 / 3, 1 / 3, (182 / 9) ** 0.5), (*SECOND, 7, 7, 0)],
-    ),
-    "a sum beyond 64 bits wraps": (
-        Case(grouped(TEN, "odd", "SUM(x) AS s", BOUNDS)),
-        [(*FIRST, 1 - 2**63), (*SECOND, 7)],
-        "the sum of 'x' does not fit int64",
-    ),
-    "values are in the order in which they come, and not in that of time": (
-        Case(grouped(TEN, "odd", "FIRST_VALUE(s) AS f, LAST_VALUE(s) AS l, LISTAGG(s) AS a", BOUNDS)),
-        [(*FIRST, "c", "b", "c,b"), (*SECOND, "d", "d", "d")],
-        [(*FIRST, "b", "c", "b,c"), (*SECOND, "d", "d", "d")],
-    ),
+    "averages and quotients of integers are integers": (Case(grouped(TEN, "odd",
+        "AVG(i) AS a, SUM(i) / COUNT(*) AS q, STDDEV_POP(i) AS d", BOUNDS)), [(*FIRST, 0, 0, 4), (*SECOND, 7, 7, 0)],
+        [(*FIRST, 1 / 3, 1 / 3, (182 / 9) ** 0.5), (*SECOND, 7, 7, 0)]),
+    "a sum beyond 64 bits wraps": (Case(grouped(TEN, "odd", "SUM(x) AS s", BOUNDS)),
+        [(*FIRST, 1 - 2**63), (*SECOND, 7)], "the sum of 'x' does not fit int64"),
+    "values are in the order in which they come, and not in that of time": (Case(grouped(TEN, "odd",
+        "FIRST_VALUE(s) AS f, LAST_VALUE(s) AS l, LISTAGG(s) AS a", BOUNDS)),
+        [(*FIRST, "c", "b", "c,b"), (*SECOND, "d", "d", "d")], [(*FIRST, "b", "c", "b,c"), (*SECOND, "d", "d", "d")]),
     "FIRST_VALUE over frames leaves nulls out, and takes no IGNORE NULLS that would say so": (
         Case("SELECT i, FIRST_VALUE(s) OVER (ORDER BY t ROWS 2 PRECEDING) AS f FROM odd"),
         [(-6, None), (4, "b"), (3, "b"), (7, "b")],
         "expected first_value\\(s\\) IGNORE NULLS",
     ),
-    "an offset is shorter than the windows, also where its page has a longer one": (
-        Case(next(query for query, *_ in FLINKS if "'-16'" in query)),
-        r"must satisfy abs\(offset\) < size",
-        [(pages.at("2021-06-29 23:54"), pages.at("2021-06-30 00:04"), 1)],
-    ),
+    "an offset is shorter than the windows, also where its page has a longer one": (Case(next(query
+        for query, *_ in FLINKS if "'-16'" in query)), r"must satisfy abs\(offset\) < size",
+        [(pages.at("2021-06-29 23:54"), pages.at("2021-06-30 00:04"), 1)]),
     "on a stream the size of HOP is a multiple of its slide": (
         Case(grouped("HOP({}, INTERVAL '8' MINUTE, INTERVAL '10' MINUTE)", "odd", "COUNT(*) AS c", BOUNDS)),
         "requires size must be an integral multiple of slide",
@@ -193,7 +184,7 @@ OTHERWISE: dict[str, tuple[Case, Any, Any]] = {
             (pages.at("2024-01-01 00:08"), pages.at("2024-01-01 00:18"), 1),
         ],
     ),
-}
+}  # fmt: skip
 """What Flink does, and here: rows, or what an error says."""
 
 DEVIATION = Case(

@@ -133,52 +133,36 @@ def comparing(compare: Callable[[Any, Any], bool], one: Any, other: Any) -> bool
 
 
 PARTS: dict[str, list[Part | list[Part]]] = {
-    "whole": [
-        ("({whole} + {whole})", lambda p, q: whole(p + q)), ("({whole} - {whole})", lambda p, q: whole(p - q)),
+    "whole": [("({whole} + {whole})", lambda p, q: whole(p + q)), ("({whole} - {whole})", lambda p, q: whole(p - q)),
         ("({whole} * {whole})", lambda p, q: whole(p * q)), ("({whole} % {whole})", remainder),
         ("(- {whole})", lambda p: whole(-p)), ("abs({whole})", lambda p: whole(abs(p))), ("length({text})", len),
         ("cast({double} as bigint)", lambda p: int(p) if abs(p) < 2.0**63 else None),
-        ("cast({whole} as int)", lambda p: p if -(2**31) <= p < 2**31 else None),
-        ("cast({truth} as bigint)", int), ("cast({text} as bigint)", whole_of_text),
-    ],
-    "double": [
-        ("({double} + {double})", lambda p, q: p + q), ("({double} * {whole})", lambda p, q: p * float(q)),
+        ("cast({whole} as int)", lambda p: p if -(2**31) <= p < 2**31 else None), ("cast({truth} as bigint)", int),
+        ("cast({text} as bigint)", whole_of_text)],
+    "double": [("({double} + {double})", lambda p, q: p + q), ("({double} * {whole})", lambda p, q: p * float(q)),
         ("({whole} / {whole})", lambda p, q: divided(float(p), float(q))), ("({double} / {double})", divided),
         ("({double} % {double})", fmod), ("round({double})", rounded), ("abs({double})", abs),
         ("floor({double})", lambda p: float(math.floor(p)) if math.isfinite(p) else p),
         ("ceil({double})", lambda p: float(math.ceil(p)) if math.isfinite(p) else p),
-        ("sqrt({double})", lambda p: math.sqrt(p) if p >= 0 else math.nan), ("({m} / 4)", lambda m: float(m) / 4),
-    ],
-    "text": [
-        ("({text} || {text})", lambda p, q: p + q), ("concat({text}, {text}, '-')", lambda p, q: f"{p}{q}-"),
+        ("sqrt({double})", lambda p: math.sqrt(p) if p >= 0 else math.nan), ("({m} / 4)", lambda m: float(m) / 4)],
+    "text": [("({text} || {text})", lambda p, q: p + q), ("concat({text}, {text}, '-')", lambda p, q: f"{p}{q}-"),
         ("upper({text})", str.upper), ("lower({text})", str.lower), ("trim({text})", lambda p: p.strip(" ")),
         ("ltrim({text})", lambda p: p.lstrip(" ")), ("substring({text}, 2, 3)", lambda p: p[1:4]),
-        ("substring({text}, 3)", lambda p: p[2:]), ("cast({whole} as string)", str), ("cast({d} as string)", str),
-    ],
-    "instant": [
-        [(f"({{instant}} + interval '{h}' hour)", functools.partial(operator.add, HOURS[h])) for h in (-25, 2, 24)],
-        ("({instant} - interval 90 minutes)", lambda p: p - datetime.timedelta(minutes=90)),
-        ("cast({d} as timestamp)", at_midnight), ("cast({s} as timestamp)", at_text),
-    ],
-    "truth": [
-        signs("({any} SIGN {any})", comparing), signs("({any} SIGN {any})", comparing),
-        *(
-            signs(f"({{ts}} SIGN timestamp '{BEGIN + HOURS[h]:%Y-%m-%d %H:%M:%S}')",
-                  lambda compare, p, h=h: compare(p, BEGIN + HOURS[h]))
-            for h in (1, 5)
-        ),
-        [
-            (f"({{ts}} - cast({{d}} as timestamp) > interval '{h}' hour)",
-             lambda p, d, h=h: p - at_midnight(d) > HOURS[h])
-            for h in (0, 1, 5)
-        ],
+        ("substring({text}, 3)", lambda p: p[2:]), ("cast({whole} as string)", str), ("cast({d} as string)", str)],
+    "instant": [[(f"({{instant}} + interval '{h}' hour)", functools.partial(operator.add, HOURS[h]))
+        for h in (-25, 2, 24)], ("({instant} - interval 90 minutes)", lambda p: p - datetime.timedelta(minutes=90)),
+        ("cast({d} as timestamp)", at_midnight), ("cast({s} as timestamp)", at_text)],
+    "truth": [signs("({any} SIGN {any})", comparing), signs("({any} SIGN {any})", comparing),
+        *(signs(f"({{ts}} SIGN timestamp '{BEGIN + HOURS[h]:%Y-%m-%d %H:%M:%S}')",
+        lambda compare, p, h=h: compare(p, BEGIN + HOURS[h])) for h in (1, 5)),
+        [(f"({{ts}} - cast({{d}} as timestamp) > interval '{h}' hour)",
+        lambda p, d, h=h: p - at_midnight(d) > HOURS[h]) for h in (0, 1, 5)],
         signs("({d} SIGN '2026-03-30')", lambda compare, d: compare(d, DAY)),
         signs("({m} * 2 SIGN {m} + 1.505)", lambda compare, m, n: compare(m * 2, n + Decimal("1.505"))),
         ("(not {truth})", negated), ("({s} not in ('12', ''))", lambda s: s not in ("12", "")),
         ("({s} like '%''%')", lambda s: "'" in s),
         ("({s} like '50\\%_x%')", lambda s: s[:3] == "50%" and s[4:5] == "x"),
-        ("({s} not like '_b%')", lambda s: s[1:2] != "b"),
-    ],
+        ("({s} not like '_b%')", lambda s: s[1:2] != "b")],
 }  # fmt: skip
 """Expressions of parts and columns, or lists of which one is drawn; of a null each is null."""
 OF_NULLS: dict[str, list[Part | list[Part]]] = {

@@ -74,15 +74,11 @@ PROBLEMS: dict[str, tuple[pa.DataType, st.SearchStrategy[Problem], Cases, int]] 
     "integers": (INT, problems(strategies.integers), numeric(), 600),
     "own operations": (INT, problems(SMALL, most=40), users(), 300),
     "float32": (pa.float32(), problems(st.floats(width=32, allow_infinity=True)), any_type(), 200),
-    **{
-        str(type): (type, problems(values, most=12), any_type(), 60)
-        for type, values in (
-            (pa.string(), st.sampled_from(["", "a", "aa", "b", "é"])), (pa.binary(), st.binary(max_size=2)),
-            (pa.bool_(), st.booleans()), (pa.date32(), st.dates()), (pa.int8(), st.integers(-128, 127)),
-            (pa.decimal128(38, 3), st.decimals(-(10**20), 10**20, places=3)),
-            (pa.uint64(), st.integers(0, 2**64 - 1)),
-        )
-    },
+    **{str(type): (type, problems(values, most=12), any_type(), 60)
+        for type, values in ((pa.string(), st.sampled_from(["", "a", "aa", "b", "é"])),
+        (pa.binary(), st.binary(max_size=2)), (pa.bool_(), st.booleans()), (pa.date32(), st.dates()),
+        (pa.int8(), st.integers(-128, 127)), (pa.decimal128(38, 3), st.decimals(-(10**20), 10**20, places=3)),
+        (pa.uint64(), st.integers(0, 2**64 - 1)))},
 }  # fmt: skip
 """Types of values, problems, operations, and how many problems a thorough run has."""
 

@@ -381,44 +381,25 @@ CASES: dict[str, Case] = {
     "bit and": case("i", ff.BitAnd, of("i", bits(np.bitwise_and))),
     "bit xor": case("i", ff.BitXor, of("i", bits(np.bitwise_xor))),
     "bool and": case("flag", ff.BoolAnd, of("flag", all)),
-    "filtered": case(
-        "x flag",
-        lambda x, flag: ff.Filtered(ff.Sum(x), flag),
-        lambda got, rows: sums("x")(got, [row for row in rows if row["flag"]]),
-    ),
-    "mapped": case(
-        "y", lambda y: ff.Mapped(ff.Max("z"), lambda values: values * 2, y), of("y", lambda values: 2 * max(values))
-    ),
-    "flat mapped": case(
-        "l",
-        lambda items: ff.FlatMapped(ff.Sum(items)),
-        sums("l", lambda lists: [item for items in lists for item in items if item is not None]),
-    ),
+    "filtered": case("x flag", lambda x, flag: ff.Filtered(ff.Sum(x), flag),
+        lambda got, rows: sums("x")(got, [row for row in rows if row["flag"]])),
+    "mapped": case("y", lambda y: ff.Mapped(ff.Max("z"), lambda values: values * 2, y),
+        of("y", lambda values: 2 * max(values))),
+    "flat mapped": case("l", lambda items: ff.FlatMapped(ff.Sum(items)),
+        sums("l", lambda lists: [item for items in lists for item in items if item is not None])),
     "grouped": case("i s", lambda i, s: ff.GroupedBy(ff.Sum(i), s), grouped),
-    "all of": case(
-        "x s",
-        lambda x, s: ff.AllOf(most=ff.Max(x), last=ff.Last(s)),
-        gives(
-            lambda rows: {
-                "most": max(known(rows, "x"), key=order, default=None),
-                "last": (known(rows, "s") or [None])[-1],
-            }
-        ),
-    ),
-    "reducing": case(
-        "i", lambda i: ff.Reducing(i, 0, np.bitwise_xor, np.bitwise_xor), of("i", bits(np.bitwise_xor), 0)
-    ),
-    "then": case(
-        "flag", lambda flag: ff.CountIf(flag).then(lambda n: n + 1), of("flag", lambda values: sum(values) + 1, 1)
-    ),
+    "all of": case("x s", lambda x, s: ff.AllOf(most=ff.Max(x), last=ff.Last(s)),
+        gives(lambda rows: {"most": max(known(rows, "x"), key=order, default=None),
+        "last": (known(rows, "s") or [None])[-1]})),
+    "reducing": case("i", lambda i: ff.Reducing(i, 0, np.bitwise_xor, np.bitwise_xor),
+        of("i", bits(np.bitwise_xor), 0)),
+    "then": case("flag", lambda flag: ff.CountIf(flag).then(lambda n: n + 1),
+        of("flag", lambda values: sum(values) + 1, 1)),
     "ratio": case("y", lambda y: ff.Sum(y) / ff.Count(y), ratio),
     "sum of durations": case("u", ff.Sum, of("u", lambda values: sum(values, NOTHING))),
     "distinct sum of durations": case("u", ff.DistinctSum, of("u", lambda values: sum(set(values), NOTHING))),
-    "longest of": case(
-        "u flag",
-        lambda u, flag: ff.Filtered(ff.Max(u), flag),
-        gives(lambda rows: max(known([row for row in rows if row["flag"]], "u"), default=None)),
-    ),
+    "longest of": case("u flag", lambda u, flag: ff.Filtered(ff.Max(u), flag),
+        gives(lambda rows: max(known([row for row in rows if row["flag"]], "u"), default=None))),
     "range of durations": case("u", ff.Range, of("u", extent)),
     "discrete of durations": case("u", lambda u: ff.Quantile(u, 0.5, method="discrete"), of("u", discrete)),
     "range of times": case("at", ff.Range, of("at", extent)),
@@ -428,21 +409,13 @@ CASES: dict[str, Case] = {
     "least category": case("level", ff.Min, of("level", ranked(min))),
     "greatest category": case("level", ff.Max, of("level", ranked(max))),
     "set of categories": case("level", ff.CollectSet, of("level", ranked(distinct), [])),
-    "top categories": case(
-        "level", lambda level: ff.TopN(level, 2), of("level", ranked(lambda places: sorted(places)[::-1][:2]), [])
-    ),
+    "top categories": case("level", lambda level: ff.TopN(level, 2),
+        of("level", ranked(lambda places: sorted(places)[::-1][:2]), [])),
     "mode of categories": case("level", ff.Mode, of("level", ranked(mode))),
     "by category": case("i level", ff.ArgMax, arg("i", "level", 1, LEVELS.index)),
-    "all of categories": case(
-        "level u",
-        lambda level, u: ff.AllOf(most=ff.Max(level), total=ff.Sum(u)),
-        gives(
-            lambda rows: {
-                "most": max(known(rows, "level"), key=LEVELS.index, default=None),
-                "total": sum(known(rows, "u"), NOTHING) if known(rows, "u") else None,
-            }
-        ),
-    ),
+    "all of categories": case("level u", lambda level, u: ff.AllOf(most=ff.Max(level), total=ff.Sum(u)),
+        gives(lambda rows: {"most": max(known(rows, "level"), key=LEVELS.index, default=None),
+        "total": sum(known(rows, "u"), NOTHING) if known(rows, "u") else None})),
     "own in Python": case("s", Longest, of("s", lambda values: max(values, key=len), "")),
     "own": case("i", Spread, of("i", lambda values: max(values) - min(values), -1)),
-}
+}  # fmt: skip

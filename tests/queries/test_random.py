@@ -70,16 +70,10 @@ KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "fixed bytes": (pa.binary(2), [b"\x00\x00", b"\x00\xff", b"a\x00", b"\xff\x00"]),
     "dictionary": (pa.dictionary(pa.int8(), pa.string()), ["a", "b", "c", "z"]),
     "categories": (pa.dictionary(pa.int8(), pa.string(), ordered=True), ["low", "mid", "more", "high"]),
-    "structs": (
-        pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string()), ("d", pa.date32())]))]),
-        [
-            {"a": None, "b": None},
-            {"a": 1, "b": {"c": None, "d": dt.date(2024, 1, 1)}},
-            {"a": 1, "b": {"c": "x", "d": None}},
-            {"a": 2, "b": None},
-        ],
-    ),
-}
+    "structs": (pa.struct([("a", pa.int32()), ("b", pa.struct([("c", pa.string()), ("d", pa.date32())]))]),
+        [{"a": None, "b": None}, {"a": 1, "b": {"c": None, "d": dt.date(2024, 1, 1)}},
+        {"a": 1, "b": {"c": "x", "d": None}}, {"a": 2, "b": None}]),
+}  # fmt: skip
 """Types of keys, with the values for keys a, b, c and z, in their order."""
 
 

@@ -66,53 +66,37 @@ NESTED = {"k": "k", "x": "x", "p_k": "p_k", "p_x": "p_x", "q_k": "p_q_k", "q_x":
 # The beginning of a law's name; of its windows and streams of events both sides. All that came is "everything".
 SIDES: dict[str, Callable[..., tuple[Side, Side]]] = {
     r"selection commutes with (\w+)": lambda w, s, p, q: (w(s).where("x >= 3"), w(at_least(s))),
-    r"projection commutes with (\w+)": lambda w, s, p, q: (
-        w(s).select("k"), w([{"t": row["t"], "k": row["k"]} for row in s])
-    ),
+    r"projection commutes with (\w+)": lambda w, s, p, q: (w(s).select("k"),
+        w([{"t": row["t"], "k": row["k"]} for row in s])),
     r"union commutes with (\w+)": lambda w, s, p, q: (w(s).union(w(p)), w(merged(s, p))),
-    r"join commutes over (\w+)": lambda w, s, p, q: (
-        joined(w(s), w(p)), w(p).join(w(s), on="k", prefix="s_").select(**SWAPPED)
-    ),
-    r"selection distributes over join of (\w+), above": lambda w, s, p, q: (
-        joined(w(s), w(p)).where("x >= 3"), joined(w(s).where("x >= 3"), w(p))
-    ),
-    r"selection distributes over join of (\w+), below": lambda w, s, p, q: (
-        joined(w(s), w(p)).where("x >= 3"), joined(w(at_least(s)), w(p))
-    ),
-    r"projection distributes over join of (\w+)": lambda w, s, p, q: (
-        joined(w(s), w(p)).select("k", "p_k", "x"), joined(w(s).select("k", "x"), w(p).select("k"))
-    ),
-    r"join associates over (\w+)": lambda w, s, p, q: (
-        joined(w(s), w(p)).join(w(q), on="k", prefix="q_"),
-        joined(w(s), w(p).join(w(q), on="k", prefix="q_")).select(**NESTED),
-    ),
-    r"selection on the partitioning columns commutes with (\w+)": lambda w, s, p, q: (
-        w(s).where("k = 'a'"), w([row for row in s if row["k"] == "a"])
-    ),
-    r"distinct \(recent\) .*commutes? with (\w+ landmark|\w+)": lambda w, s, p, q: (
-        w(s).distinct("k"), in_windows(everything(s).distinct("k"), w)
-    ),
-    r"distinct \(keep\) does NOT commute with (\w+)": lambda w, s, p, q: (
-        w(s).distinct("k", keep=True), in_windows(everything(s).distinct("k", keep=True), w)
-    ),
-    r"distinct does NOT commute with (\w+)": lambda w, s, p, q: (
-        w(s).distinct("k"), in_windows(everything(s).distinct("k", keep=True), w)
-    ),
-    r"union of unlike signatures is no (window)": lambda w, s, p, q: (
-        over(s, "rows").union(over(p, "sliding")), over(merged(s, p), "sliding")
-    ),
-    r"aggregation does NOT commute with (\w+)": lambda w, s, p, q: (
-        over(s, "short").aggregate(by="k", n=ff.Count()), everything(s).aggregate(by="k", n=ff.Count())
-    ),
-    r"difference does NOT commute with (\w+)": lambda w, s, p, q: (
-        difference(over(s, "short"), over(p, "short")), difference(everything(s), everything(p))
-    ),
-    r"join does NOT commute with (\w+)": lambda w, s, p, q: (
-        joined(w(s), w(p)).select(*PAIR), in_windows(joined(everything(s), everything(p), stamp="max").select(*PAIR), w)
-    ),
-    r"difference is not (\w+)": lambda w, s, p, q: (
-        difference(over(s, "sliding"), over(p, "sliding")), difference(over(p, "sliding"), over(s, "sliding"))
-    ),
+    r"join commutes over (\w+)": lambda w, s, p, q: (joined(w(s), w(p)),
+        w(p).join(w(s), on="k", prefix="s_").select(**SWAPPED)),
+    r"selection distributes over join of (\w+), above": lambda w, s, p, q: (joined(w(s), w(p)).where("x >= 3"),
+        joined(w(s).where("x >= 3"), w(p))),
+    r"selection distributes over join of (\w+), below": lambda w, s, p, q: (joined(w(s), w(p)).where("x >= 3"),
+        joined(w(at_least(s)), w(p))),
+    r"projection distributes over join of (\w+)": lambda w, s, p, q: (joined(w(s), w(p)).select("k", "p_k", "x"),
+        joined(w(s).select("k", "x"), w(p).select("k"))),
+    r"join associates over (\w+)": lambda w, s, p, q: (joined(w(s), w(p)).join(w(q), on="k", prefix="q_"),
+        joined(w(s), w(p).join(w(q), on="k", prefix="q_")).select(**NESTED)),
+    r"selection on the partitioning columns commutes with (\w+)": lambda w, s, p, q: (w(s).where("k = 'a'"),
+        w([row for row in s if row["k"] == "a"])),
+    r"distinct \(recent\) .*commutes? with (\w+ landmark|\w+)": lambda w, s, p, q: (w(s).distinct("k"),
+        in_windows(everything(s).distinct("k"), w)),
+    r"distinct \(keep\) does NOT commute with (\w+)": lambda w, s, p, q: (w(s).distinct("k", keep=True),
+        in_windows(everything(s).distinct("k", keep=True), w)),
+    r"distinct does NOT commute with (\w+)": lambda w, s, p, q: (w(s).distinct("k"),
+        in_windows(everything(s).distinct("k", keep=True), w)),
+    r"union of unlike signatures is no (window)": lambda w, s, p, q: (over(s, "rows").union(over(p, "sliding")),
+        over(merged(s, p), "sliding")),
+    r"aggregation does NOT commute with (\w+)": lambda w, s, p, q: (over(s, "short").aggregate(by="k", n=ff.Count()),
+        everything(s).aggregate(by="k", n=ff.Count())),
+    r"difference does NOT commute with (\w+)": lambda w, s, p, q: (difference(over(s, "short"), over(p, "short")),
+        difference(everything(s), everything(p))),
+    r"join does NOT commute with (\w+)": lambda w, s, p, q: (joined(w(s), w(p)).select(*PAIR),
+        in_windows(joined(everything(s), everything(p), stamp="max").select(*PAIR), w)),
+    r"difference is not (\w+)": lambda w, s, p, q: (difference(over(s, "sliding"), over(p, "sliding")),
+        difference(over(p, "sliding"), over(s, "sliding"))),
 }  # fmt: skip
 
 

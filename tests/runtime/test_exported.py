@@ -105,13 +105,10 @@ def test_larger_windows_and_new_outputs_are_given_from_a_time_on(tmp_path: Path)
 WRONG: list[tuple[Kind, dict[str, Any], str]] = [
     (sliding(20, 5), {}, r"windows of 20 every 5 cut the stored frame from 50 to 60 in two; expected"),
     (sliding(20, 10, 3), {}, r"windows of 20 every 10 cut the stored frame from 50 to 60 in two; expected"),
-    (
-        sliding(20, 10),
-        {"n": ff.Count("x")},
-        "the exported state is of another query: n .* became .*; expected the same",
-    ),
+    (sliding(20, 10), {"n": ff.Count("x")},
+        "the exported state is of another query: n .* became .*; expected the same"),
     (sliding(20, 10), {"s": ff.Sum("t")}, "the exported state is of another query: s .* became .*; expected the same"),
-]
+]  # fmt: skip
 
 
 def test_what_another_query_cannot_go_on_from(tmp_path: Path) -> None:

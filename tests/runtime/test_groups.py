@@ -142,30 +142,21 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     *(("window_sums", (THREE, width, THREE), MUST) for width in (3, 0)),
     ("range_sums", (THREE, THREE[:2], THREE, THREE), MUST),
     *(("range_sums", (THREE, *ranges, THREE), "must be of rows") for ranges in OTHERS),
-    *(
-        ("first_rows", (THREE, *of, THREE), MUST)
-        for of in (
-            (THREE, THREE, THREE[:2], THREE), (THREE[:2], THREE, THREE, THREE), (THREE, THREE, THREE - 1, THREE),
-            (THREE, THREE, THREE + 3, THREE), (THREE, THREE + 4, THREE, THREE), (THREE + 1, THREE, THREE, THREE),
-        )
-    ),
-    *(
-        ("plane_sums", (REALS, low, width, *of, ADDERS, sums, lost), MUST)
-        for low, width, of, sums, lost in (
-            (REAL, 2, (None, None), REAL, None), (REALS, 2, (None, None), REALS, None),
-            (REALS, 2, (None, None), REAL, REALS), (REALS, 4, (None, None), REAL[:0], None),
-            (REALS, 2, (THREE, THREE), REAL, None), (REALS, 2, (THREE, None), REALS, None),
-            (REAL, 2, (THREE, THREE), REALS, None),
-        )
-    ),
+    *(("first_rows", (THREE, *of, THREE), MUST)
+        for of in ((THREE, THREE, THREE[:2], THREE), (THREE[:2], THREE, THREE, THREE),
+        (THREE, THREE, THREE - 1, THREE), (THREE, THREE, THREE + 3, THREE), (THREE, THREE + 4, THREE, THREE),
+        (THREE + 1, THREE, THREE, THREE))),
+    *(("plane_sums", (REALS, low, width, *of, ADDERS, sums, lost), MUST)
+        for low, width, of, sums, lost in ((REAL, 2, (None, None), REAL, None),
+        (REALS, 2, (None, None), REALS, None), (REALS, 2, (None, None), REAL, REALS),
+        (REALS, 4, (None, None), REAL[:0], None), (REALS, 2, (THREE, THREE), REAL, None),
+        (REALS, 2, (THREE, None), REALS, None), (REAL, 2, (THREE, THREE), REALS, None))),
     ("transpose", (np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)), MUST),
     ("transpose", (np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)), MUST),
     ("range_extremes", (REALS, THREE[:2], THREE, True, REALS), "there must be"),
     ("range_extremes", (REALS, THREE, THREE, True, REAL), "there must be"),
-    *(
-        ("range_extremes", (REALS, *ranges, least, REALS), "must be of rows, and not empty")
-        for ranges in (*OTHERS, EMPTY) for least in (True, False)
-    ),
+    *(("range_extremes", (REALS, *ranges, least, REALS), "must be of rows, and not empty")
+        for ranges in (*OTHERS, EMPTY) for least in (True, False)),
     ("range_extremes", (REALS[:0], THREE, THREE + 1, True, REALS), "must be of rows, and not empty"),
 ]  # fmt: skip
 

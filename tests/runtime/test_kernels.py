@@ -161,20 +161,14 @@ KINDS: dict[str, Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarr
     "integers": lambda chance, rows: (chance.integers(-(2**40), 2**40, rows).astype(float), np.zeros(rows)),
     "all sizes": lambda chance, rows: (chance.lognormal(0, 9, rows), np.zeros(rows)),
     "low ones": lambda chance, rows: (chance.normal(0, 1, rows), chance.normal(0, 2.0**-55, rows)),
-    "cancelling": lambda chance, rows: (
-        chance.normal(0, 1, rows) * 10.0 ** chance.integers(-8, 9, rows), np.zeros(rows)
-    ),
-    "few bits": lambda chance, rows: (
-        np.rint(chance.uniform(1000, 2000, rows)) / 1024, np.ldexp(chance.integers(-3, 4, rows), -60)
-    ),
-    "nearly ties": lambda chance, rows: (
-        1.0 + np.ldexp(chance.integers(0, 2**10, rows), -52),
-        np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66),
-    ),
-    "all but ties": lambda chance, rows: (
-        1.0 + 2.0**-52 * (np.arange(rows) % 2),
-        np.arange(rows) % 2 * chance.choice([-1.0, 1.0], rows) * 2.0**-100 + (np.arange(rows) % 64 == 0) * 2.0**-54,
-    ),
+    "cancelling": lambda chance, rows: (chance.normal(0, 1, rows) * 10.0 ** chance.integers(-8, 9, rows),
+        np.zeros(rows)),
+    "few bits": lambda chance, rows: (np.rint(chance.uniform(1000, 2000, rows)) / 1024,
+        np.ldexp(chance.integers(-3, 4, rows), -60)),
+    "nearly ties": lambda chance, rows: (1.0 + np.ldexp(chance.integers(0, 2**10, rows), -52),
+        np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66)),
+    "all but ties": lambda chance, rows: (1.0 + 2.0**-52 * (np.arange(rows) % 2),
+        np.arange(rows) % 2 * chance.choice([-1.0, 1.0], rows) * 2.0**-100 + (np.arange(rows) % 64 == 0) * 2.0**-54),
 }  # fmt: skip
 """Values, and what is below their last digits."""
 

@@ -57,46 +57,30 @@ def plain(states: Any) -> list[Any]:
 
 
 FOLDED = {
-    "matrices": Folded(
-        MATRICES,
+    "matrices": Folded(MATRICES,
         lambda values: {key: np.array(values) % (PRIME - place) for place, key in enumerate("abcd")},
         lambda slid: [list(row) for row in zip(*(slid[key].tolist() for key in "abcd"), strict=True)],
         lambda own: product({key: np.array(own) % (PRIME - place) for place, key in enumerate("abcd")}, 0, len(own)),
-        (None, "two-stacks", "range tree"),
-    ),
-    "text of a user's": Folded(
-        BoundAggregate("s", Joined("x"), [pa.string()]),
-        lambda values: {"state": np.array([f"{value};" for value in values], object)},
-        plain,
-        lambda own: "".join(f"{value};" for value in own),
-        (None, "two-stacks", "range tree"),
-    ),
+        (None, "two-stacks", "range tree")),
+    "text of a user's": Folded(BoundAggregate("s", Joined("x"), [pa.string()]),
+        lambda values: {"state": np.array([f"{value};" for value in values], object)}, plain,
+        lambda own: "".join(f"{value};" for value in own), (None, "two-stacks", "range tree")),
     "sum": sums(INT, 2),
     "sum of decimals": sums(pa.decimal128(38, 0), 4),
-    "sum of a user's": Folded(
-        BoundAggregate("t", CountingSum("x"), [INT]),
-        lambda values: {"total": np.array(values) >> 8},
-        plain,
-        lambda own: sum(value >> 8 for value in own),
-        (None, "deduct", "two-stacks", "range tree"),
-    ),
-    "most": Folded(
-        BoundAggregate("m", ff.Max("x"), [FLOAT]),
+    "sum of a user's": Folded(BoundAggregate("t", CountingSum("x"), [INT]),
+        lambda values: {"total": np.array(values) >> 8}, plain, lambda own: sum(value >> 8 for value in own),
+        (None, "deduct", "two-stacks", "range tree")),
+    "most": Folded(BoundAggregate("m", ff.Max("x"), [FLOAT]),
         lambda values: {"value": np.array(values, float), "seen": np.array(values) % 2 == 0},
         lambda slid: list(zip(slid["value"].tolist(), slid["seen"].tolist(), strict=True)),
         lambda own: (max(map(float, own)), any(value % 2 == 0 for value in own)) if own else (-math.inf, False),
-        (None, "two-stacks", "range tree"),
-    ),
-    "least": Folded(
-        BoundAggregate("m", ff.Min("x"), [INT]),
+        (None, "two-stacks", "range tree")),
+    "least": Folded(BoundAggregate("m", ff.Min("x"), [INT]),
         lambda values: {"value": np.array(values), "seen": np.ones(len(values), bool)},
-        lambda slid: [
-            value if seen else None for value, seen in zip(slid["value"].tolist(), slid["seen"], strict=True)
-        ],
-        lambda own: min(own, default=None),
-        (None, "two-stacks", "range tree"),
-    ),
-}
+        lambda slid: [value if seen else None
+        for value, seen in zip(slid["value"].tolist(), slid["seen"], strict=True)],
+        lambda own: min(own, default=None), (None, "two-stacks", "range tree")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FOLDED)

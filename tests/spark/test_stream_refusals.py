@@ -78,24 +78,14 @@ QUERIES: list[tuple[Call, str]] = [
     (lambda s: s.query(until=UNTIL), "history is not given and until is '1970-"),
     (of_history(""), "history is a stream; expected a DataFrame of the events before until"),
     (of_history(7), "history is 7; expected a DataFrame"),
-    (
-        of_history("time timestamp, key string"),
-        r"history has no column 'x'; found \['time', 'key'\], expected those of the stream",
-    ),
-    (
-        of_history("time timestamp, key string, x string"),
-        "the column 'x' of history is string; expected double, as in the stream",
-    ),
-    (
-        lambda s: s.query(history=s.spark.createDataFrame(table(0, 1)), until="1969-12-31T00:00:00+00:00").late(
-            **COUNT
-        ),
-        "until is '1969-.*before 1970, where Spark's watermark begins",
-    ),
-    (
-        of_options(ff.session("1 minute"), **UPDATE),
-        "cannot be given again: a late event can change which windows there",
-    ),
+    (of_history("time timestamp, key string"),
+        r"history has no column 'x'; found \['time', 'key'\], expected those of the stream"),
+    (of_history("time timestamp, key string, x string"),
+        "the column 'x' of history is string; expected double, as in the stream"),
+    (lambda s: s.query(history=s.spark.createDataFrame(table(0, 1)), until="1969-12-31T00:00:00+00:00").late(**COUNT),
+        "until is '1969-.*before 1970, where Spark's watermark begins"),
+    (of_options(ff.session("1 minute"), **UPDATE),
+        "cannot be given again: a late event can change which windows there"),
     (of_options(STEPS, **UPDATE), "closed windows cannot be given again: .*; expected late='drop'"),
     (lambda s: s.query(early="1 minute").aggregate(provisional=ff.Count()), "column 'provisional' of its own"),
     (lambda s: s.query(late="update"), "late is 'update' and allowed_lateness None; expected late='update' with"),
@@ -104,31 +94,21 @@ QUERIES: list[tuple[Call, str]] = [
     (lambda s: s.query(shards=0), "shards is 0, expected a whole number of at least 1"),
     (of_options(EMIT), FORGET),
     (of_options(FILLED, forget="1 day"), r"a stream cannot answer this query: windows are filled \(fill_from=, "),
-    (
-        lambda s: ff.events(s.plain, time="time").window(ff.tumbling("1 hour")).aggregate(**COUNT),
-        r"no watermark on its time 'time'; expected .*withWatermark\('time'",
-    ),
-    (
-        lambda s: ff.events(s.plain, time="time").stream(ahead="1 hour"),
-        "ahead is '1 hour', but the watermark is not framefold's",
-    ),
+    (lambda s: ff.events(s.plain, time="time").window(ff.tumbling("1 hour")).aggregate(**COUNT),
+        r"no watermark on its time 'time'; expected .*withWatermark\('time'"),
+    (lambda s: ff.events(s.plain, time="time").stream(ahead="1 hour"),
+        "ahead is '1 hour', but the watermark is not framefold's"),
     (of_options(watermark="1 hour"), "watermark is '1 hour', but the stream has one on its time 'time'"),
-    (
-        of_options(ff.policy(ff.by_delta("x", 1.0), min_fill="full")),
-        "a stream cannot answer this query: min_fill='full' depends on the first",
-    ),
+    (of_options(ff.policy(ff.by_delta("x", 1.0), min_fill="full")),
+        "a stream cannot answer this query: min_fill='full' depends on the first"),
     (lambda s: s.query().aggregate(n=Ledger("x")), r"Python objects.*trust_checkpoint=True"),
     (of_windows(ff.lookback("1 hour")), "the lookback is for each event, and the events are a stream, .*; expected"),
-    (
-        of_windows(ff.lookback("1 hour", at=LABELS)),
-        r"for the rows of at=, and the events are a stream, .*every='1 minute'\)",
-    ),
+    (of_windows(ff.lookback("1 hour", at=LABELS)),
+        r"for the rows of at=, and the events are a stream, .*every='1 minute'\)"),
     (lambda s: ff.lookback("1 hour", at=s.plain.withColumnRenamed("time", "at")), NO_LAST),
     (lambda s: ff.windows_from(s.plain.withColumnRenamed("time", "at"), start="at", end="at"), NO_LAST),
-    (
-        partial(latest, windows=ff.tumbling("1 hour"), early="1 minute"),
-        "early is '1 minute', which is of windows that a watermark closes",
-    ),
+    (partial(latest, windows=ff.tumbling("1 hour"), early="1 minute"),
+        "early is '1 minute', which is of windows that a watermark closes"),
     (partial(latest, windows=ff.session("1 minute")), "no window ends now: there are "),
     (of_table("late"), r"late\(\) is asked for events that are no stream"),
     (of_table("still_open", "anywhere"), NO_STREAM.format("still_open")),
@@ -138,34 +118,22 @@ QUERIES: list[tuple[Call, str]] = [
     *((of_options(checkpoint=place), NO_PLACE) for place in (5, "", b"there")),
     *((lambda s, place=place: s.query().export_state(place, "state", **COUNT), NO_PLACE) for place in (5, "")),
     (lambda s: s.query().import_state(5, s.folder / "new", **COUNT), "^the path is 5; expected a string or a path$"),
-]
+]  # fmt: skip
 """What is wrong with a query, or with a path."""
 
 CHECKPOINTS: list[tuple[Call, str]] = [
-    (
-        lambda s: s.query().still_open(str(s.folder / "nothing"), **COUNT),
-        r"the checkpoint '.*nothing' has no state that can be read: .*; expected",
-    ),
-    (
-        lambda s: s.query().still_open(s.folder / "no%thing", **COUNT),
-        r"the checkpoint '.*no%thing' has '%' in its path",
-    ),
-    (
-        lambda s: s.query().export_state(s.folder / "nothing", s.folder / "state", **COUNT),
-        r"^the checkpoint '.*nothing' has no micro-batch that is over; expected",
-    ),
-    (
-        lambda s: s.query().import_state(s.folder / "state", s.folder / "new", **COUNT),
-        r"^there is no state of a stream in '.*state'; expected what .export_state",
-    ),
-    *(
-        (
-            lambda s, place=place: s.query().export_state(place, s.folder / "state", **COUNT),
-            "^the checkpoint '.*' is not on a disk of this machine, .*; expected",
-        )
-        for place in ("s3://bucket/checkpoint", "hdfs://nowhere/checkpoint")
-    ),
-]
+    (lambda s: s.query().still_open(str(s.folder / "nothing"), **COUNT),
+        r"the checkpoint '.*nothing' has no state that can be read: .*; expected"),
+    (lambda s: s.query().still_open(s.folder / "no%thing", **COUNT),
+        r"the checkpoint '.*no%thing' has '%' in its path"),
+    (lambda s: s.query().export_state(s.folder / "nothing", s.folder / "state", **COUNT),
+        r"^the checkpoint '.*nothing' has no micro-batch that is over; expected"),
+    (lambda s: s.query().import_state(s.folder / "state", s.folder / "new", **COUNT),
+        r"^there is no state of a stream in '.*state'; expected what .export_state"),
+    *((lambda s, place=place: s.query().export_state(place, s.folder / "state", **COUNT),
+        "^the checkpoint '.*' is not on a disk of this machine, .*; expected")
+        for place in ("s3://bucket/checkpoint", "hdfs://nowhere/checkpoint")),
+]  # fmt: skip
 """What is no checkpoint, or none that can be read."""
 
 

@@ -271,14 +271,10 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
     "tumbling": problems(spec("tumbling", size=spans, min_fill=fills, **on_grid), wide=True),
     "calendar": calendar(),
     "cumulating": problems(grows, wide=True),
-    "landmark a step": problems(
-        landmarks(
-            st.one_of(near, st.just(0)), spec("landmark", offset=offsets, **at_steps), {"offset": offsets}, **at_steps
-        )
-    ),
-    "landmark an event": problems(
-        landmarks(near, spec("landmark", emit=emits), {}, closed=closed_any, emit=emits), wide=True
-    ),
+    "landmark a step": problems(landmarks(st.one_of(near, st.just(0)), spec("landmark", offset=offsets, **at_steps),
+        {"offset": offsets}, **at_steps)),
+    "landmark an event": problems(landmarks(near, spec("landmark", emit=emits), {}, closed=closed_any, emit=emits),
+        wide=True),
     "session": problems(spec("session", gap=spans, merge_touching=st.booleans(), stamp=stamps), wide=True),
     **{f"last_rows {ties}": problems(last_rows(ties), wide=True) for ties in ("arrival", "distinct_time", "strict")},
     "around rows": problems(st.tuples(near_rows, near_rows).map(sorted).map(tuple).flatmap(around_rows), wide=True),
@@ -287,5 +283,5 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
     "windows_from": windows_from(),
     "intervals": problems(st.one_of(slides, slides, grows), lengths=lengths),  # each is in every window it overlaps
     "snapshot": problems(spec("snapshot", emit=emits), wide=True, lengths=lengths),
-}
+}  # fmt: skip
 """Problems of windows of every kind."""

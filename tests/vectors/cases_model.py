@@ -141,31 +141,26 @@ OPERATIONS: dict[str, ff.AggregateOperation] = {
     "sum_or_0": ff.Sum("v", empty=0), "min": ff.Min("v"), "max": ff.Max("v"), "avg": ff.Average("v"),
     "std": ff.StdDev("x"),
     # psi lets one NaN spoil a minimum (R47); here NaN is above every other value, so that the maximum shows it
-    "min_or_nan": ff.AllOf(low=ff.Min("x"), high=ff.Max("x")).then(
-        lambda of: np.where(np.isnan(of["high"]), of["high"], of["low"])
-    ),
+    "min_or_nan": ff.AllOf(low=ff.Min("x"),
+        high=ff.Max("x")).then(lambda of: np.where(np.isnan(of["high"]), of["high"], of["low"])),
     "percentile": ff.Quantile("v", 0.6), "slope": ff.LinearTrend("tick", "v"), "list": ff.CollectList("v"),
     "list_s": ff.CollectList("s"), "list_x": ff.CollectList("x"), "ticks": ff.CollectList("tick"),
     "set": ff.CollectSet("s"), "warm": ff.Filtered(ff.CollectList("tick"), lambda tick, v: v >= 30, "tick", "v"),
     "even": ff.Filtered(ff.CollectList("v"), lambda v: v % 2 == 0),
-    "multi": ff.AllOf(
-        rows=ff.Count(), sum=ff.Sum("d"), max=ff.Max("x"), min=ff.Min("f"), strings=ff.CountDistinct("s")
-    ),
+    "multi": ff.AllOf(rows=ff.Count(), sum=ff.Sum("d"), max=ff.Max("x"), min=ff.Min("f"),
+        strings=ff.CountDistinct("s")),
     "count_avg": ff.AllOf(rows=ff.Count(), mean=ff.Average("v")),
     "aged": ff.AllOf(values=ff.CollectList("s"), ticks=ff.CollectList("tick")),
     "groups": ff.AllOf(max=ff.GroupedBy(ff.Max("v"), "s"), rows=ff.Count(), groups=ff.CountDistinct("s")),
     "group_sums": ff.AllOf(sum=ff.Sum("v"), count=ff.Count(), max=ff.Max("v")),
     "latest": ff.GroupedBy(ff.Last("tick"), "s"),
     "rest_by_hundred": ff.GroupedBy(ff.AllOf(n=ff.Count(), rest=ff.Mapped(ff.Sum("v"), lambda v: v % 100)), "s"),
-    "where": ff.AllOf(
-        all=ff.Count(),
-        high=ff.Filtered(ff.Count(), lambda v: v >= 30, "v"),
-        middle=ff.Filtered(ff.Count(), lambda v: (v >= 30) & (v <= 40), "v"),
-    ).then(lambda of: 100 * of["all"] + 10 * of["high"] + of["middle"]),
+    "where": ff.AllOf(all=ff.Count(), high=ff.Filtered(ff.Count(), lambda v: v >= 30, "v"),
+        middle=ff.Filtered(ff.Count(), lambda v: (v >= 30) & (v <= 40),
+        "v")).then(lambda of: 100 * of["all"] + 10 * of["high"] + of["middle"]),
     "covered": ff.Covered(),
-    "difference": ff.AllOf(one=ff.GroupedBy(ff.Count(), "s"), two=ff.GroupedBy(ff.Count(), "other")).then(
-        difference, result=pa.map_(pa.string(), pa.int64())
-    ),
+    "difference": ff.AllOf(one=ff.GroupedBy(ff.Count(), "s"), two=ff.GroupedBy(ff.Count(), "other")).then(difference,
+        result=pa.map_(pa.string(), pa.int64())),
 }  # fmt: skip
 
 

@@ -232,29 +232,20 @@ def test_events_in_no_order_slide_to_the_same_bits(window: Any, row_by_row: list
 DAYS = [datetime.date(2024, 1, day) for day in (1, 2, 3)]
 BEFORE = ff.around(rows=(-1, -1))
 SMALL: dict[str, tuple[dict[str, list[Any]], Any, dict[str, Any], Any, list[Any]]] = {
-    "values that three floats do not hold": (
-        {"t": [*range(6)], "f": [1e300, 1.0, -1e300, 1e-300, math.inf, -1.0]}, {}, SO_FAR, ff.Sum("f"),
-        [1e300, 1e300, 1.0, 1.0, math.inf, math.inf],
-    ),
+    "values that three floats do not hold": ({"t": [*range(6)], "f": [1e300, 1.0, -1e300, 1e-300, math.inf, -1.0]},
+        {}, SO_FAR, ff.Sum("f"), [1e300, 1e300, 1.0, 1.0, math.inf, math.inf]),
     "sums that just fit": ({"t": [0, 1], "i": [2**62, 2**62 - 1]}, {}, SO_FAR, ff.Sum("i"), [2**62, 2**63 - 1]),
-    "rows without a time": (
-        {"t": [1, None, 2, 3], "k": ["a", "a", "b", "a"], "f": [1.0, 2.0, 4.0, 8.0]}, {"by": "k", "null_time": "drop"},
-        SO_FAR, ff.Sum("f"), [1.0, None, 4.0, 9.0],
-    ),
-    "rows without a time, in no order": (
-        {"t": [2, None, 1], "x": [1, 2, 4]}, {"null_time": "drop"}, ff.around(time=(-5, 0)), ff.Sum("x"), [5, None, 4]
-    ),
-    "ties in their order": (
-        {"t": [1, 1, 2, 2], "i": [1, 2, 2, 1], "f": [1.0, 2.0, 3.0, 4.0]}, {"ties": ["i"]}, BEFORE, ff.Last("f"),
-        [None, 1.0, 4.0, 2.0],
-    ),
+    "rows without a time": ({"t": [1, None, 2, 3], "k": ["a", "a", "b", "a"], "f": [1.0, 2.0, 4.0, 8.0]},
+        {"by": "k", "null_time": "drop"}, SO_FAR, ff.Sum("f"), [1.0, None, 4.0, 9.0]),
+    "rows without a time, in no order": ({"t": [2, None, 1], "x": [1, 2, 4]}, {"null_time": "drop"},
+        ff.around(time=(-5, 0)), ff.Sum("x"), [5, None, 4]),
+    "ties in their order": ({"t": [1, 1, 2, 2], "i": [1, 2, 2, 1], "f": [1.0, 2.0, 3.0, 4.0]}, {"ties": ["i"]},
+        BEFORE, ff.Last("f"), [None, 1.0, 4.0, 2.0]),
     "dates": ({"t": DAYS, "k": ["a", "b", "a"]}, {"by": "k"}, BEFORE, ff.Last("t"), [None, None, DAYS[0]]),
-    "times of dates": (
-        {"t": [DAYS[2], *DAYS[:2]], "x": [1, 2, 4]}, {}, ff.around(time=("-1 day", "0 days")), ff.Sum("x"), [5, 2, 6]
-    ),
-    "text": (
-        {"t": DAYS, "k": ["a", "b", "a"], "s": ["x", None, "y"]}, {"by": "k"}, BEFORE, ff.Last("s"), [None, None, "x"]
-    ),
+    "times of dates": ({"t": [DAYS[2], *DAYS[:2]], "x": [1, 2, 4]}, {}, ff.around(time=("-1 day", "0 days")),
+        ff.Sum("x"), [5, 2, 6]),
+    "text": ({"t": DAYS, "k": ["a", "b", "a"], "s": ["x", None, "y"]}, {"by": "k"}, BEFORE, ff.Last("s"),
+        [None, None, "x"]),
 }  # fmt: skip
 
 

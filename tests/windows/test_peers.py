@@ -91,18 +91,14 @@ LAST_D = f"""
     AND b.t >= a.t - 25 AND (b.t, b.tie) <= (a.t, a.tie)
     GROUP BY a.key, a.t, a.tie ORDER BY a.key NULLS FIRST, a.t, a.tie"""
 OVER_FRAMES: dict[str, tuple[Any, str]] = {
-    **{
-        f"around time {ends}": (ff.around(time=ends), framed(between("RANGE", *ends)))
-        for ends in ((-300, 20), (3, 90), (-80, -10))
-    },
-    **{
-        f"around rows {ends} {fill}": around_rows(ends, fill)
-        for ends, fill in (((-1, 2), "partial"), ((1, 3), "full"), ((-7, -4), "partial"), ((-500, 400), "full"))
-    },
+    **{f"around time {ends}": (ff.around(time=ends), framed(between("RANGE", *ends)))
+        for ends in ((-300, 20), (3, 90), (-80, -10))},
+    **{f"around rows {ends} {fill}": around_rows(ends, fill)
+        for ends, fill in (((-1, 2), "partial"), ((1, 3), "full"), ((-7, -4), "partial"), ((-500, 400), "full"))},
     **{f"last rows {each}": last_rows(*each) for each in ((4, 3, "partial"), (100, 7, "full"), (9, 20, "full"))},
     "running values": (ff.landmark(), framed("ROWS UNBOUNDED PRECEDING")),
     "the last d as SPL has it": (ff.policy(ff.by_time(25)), LAST_D),
-}
+}  # fmt: skip
 """Windows, and SQL. What SPL evicts by time at a row is at most as old, and not yet what is as late but comes later."""
 
 

@@ -20,26 +20,17 @@ from .test_as_they_come import OUTPUTS, WINDOWS, Where, assert_alike, by_rows, r
 from .test_as_they_come import events as of_all_types
 
 KINDS: dict[str, tuple[Any, Where]] = {
-    **{kind: WINDOWS[kind] for kind in (
-        "so far", "rows (-2, -1), if any", "last 2, full", "last 9", "time [-4, 6] both", "time [-9, 0] left",
-        "time [0, 0] neither",
-    )},
+    **{kind: WINDOWS[kind] for kind in ("so far", "rows (-2, -1), if any", "last 2, full", "last 9",
+        "time [-4, 6] both", "time [-9, 0] left", "time [0, 0] neither")},
     "around rows": (ff.around(rows=(-2, 1)), by_rows(-2, 1, full=True)),
-    "last times": (
-        ff.last_rows(2, ties="distinct_time"),
-        lambda ticks, at: [
-            place for place, tick in enumerate(ticks) if tick in sorted({t for t in ticks if t <= ticks[at]})[-2:]
-        ],
-    ),
-    "landmark since": (
-        ff.landmark(since=5),
-        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= 5] if ticks[at] >= 5 else None,
-    ),
+    "last times": (ff.last_rows(2, ties="distinct_time"),
+        lambda ticks, at: [place for place, tick in enumerate(ticks)
+        if tick in sorted({t for t in ticks if t <= ticks[at]})[-2:]]),
+    "landmark since": (ff.landmark(since=5),
+        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= 5] if ticks[at] >= 5 else None),
     "evict by count": (ff.policy(evict=ff.by_count(2)), by_rows(-1, 0)),
-    "evict by time": (
-        ff.policy(evict=ff.by_time(4)),
-        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= ticks[at] - 4],
-    ),
+    "evict by time": (ff.policy(evict=ff.by_time(4)),
+        lambda ticks, at: [place for place in range(at + 1) if ticks[place] >= ticks[at] - 4]),
 }  # fmt: skip
 
 
@@ -182,20 +173,13 @@ NEAR, COUNT = ff.around(time=(-1, 0)), {"n": ff.Count()}
 REFUSED: list[tuple[list[Any], dict[str, Any], str]] = [
     ([NEAR], {"x": ff.Count()}, r"the output 'x' would hide the column 'x' that is there; expected another"),
     ([NEAR, ff.last_rows(2)], COUNT, r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"),
-    (
-        [ff.windows_from(LABELS, start="a", end="b")],
-        COUNT,
-        r"1 given windows of every key.* which every key has; expected the key col",
-    ),
+    ([ff.windows_from(LABELS, start="a", end="b")], COUNT,
+        r"1 given windows of every key.* which every key has; expected the key col"),
     ([NEAR], {}, "no outputs are asked for"),
-    *(
-        ([windows], COUNT, r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around")
-        for windows in (
-            ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
-            ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
-            ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
-        )
-    ),
+    *(([windows], COUNT, r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around")
+        for windows in (ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3),
+        ff.last_rows(3, every=2), ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
+        ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)))),
 ]  # fmt: skip
 
 
