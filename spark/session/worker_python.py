@@ -5,12 +5,15 @@ Such a worker fails before any code of framefold's runs: only Spark's report say
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import re
+import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
@@ -65,6 +68,8 @@ def check_workers(spark: SparkSession, *packages: str) -> None:
     having, python = _HAVING.setdefault(spark, set()), os.environ.get("PYSPARK_PYTHON")
     if all((python, name) in having for name in packages):
         return
+    if _is_ours(spark) and all(_is_there(_MODULES.get(name, name)) for name in packages):
+        return  # which saves a job, the first one with a worker of Python
     try:
         executable, version, *lacking = _answer(spark, packages)
     except Exception as error:
@@ -77,6 +82,21 @@ def check_workers(spark: SparkSession, *packages: str) -> None:
             f"{python_advice(spark, packages)}"
         )
     having.update((python, name) for name in packages)
+
+
+def _is_ours(spark: SparkSession) -> bool:
+    """Whether the workers run the Python of this process."""
+    if not isinstance(spark, SparkSession) or not str(spark.conf.get("spark.master", "")).startswith("local["):
+        return False
+    python = shutil.which(os.environ.get("PYSPARK_PYTHON") or "python3")
+    return python is not None and Path(python).absolute().parent == Path(sys.executable).parent
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of a package around it
+        return False
 
 
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:

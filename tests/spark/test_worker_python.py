@@ -250,3 +250,18 @@ def test_workers_without_pyarrow_behind_connect(tmp_path: Path, bare: Path) -> N
     assert done.stdout.strip() == (
         f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED_BEHIND_CONNECT}"
     ), done.stdout + done.stderr
+
+
+@OF_ITS_OWN
+@pytest.mark.usefixtures("rocksdb")
+def test_workers_with_the_python_of_this_process_are_not_asked(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job, and the first worker of Python, take seconds of a processor before anything else runs."""
+    here = Path(sys.executable)
+    monkeypatch.setenv("PYSPARK_PYTHON", f"{here.parent}//{here.name}")  # nobody has asked by this name
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    spark.sparkContext.setJobGroup("asked", "")
+    asked = ff.events(stream, time="timestamp").window(ff.tumbling("1 minute"))
+    assert asked.aggregate(n=ff.Count()).isStreaming
+    assert spark.sparkContext.statusTracker().getJobIdsForGroup("asked") == []
