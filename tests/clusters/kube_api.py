@@ -18,14 +18,7 @@ from typing import Any
 
 from .processes import ROOT, running, waited_for
 
-BINARY = ROOT / ".venv" / "kubernetes" / "api-server"
-JSON = "application/json"
-PLURALS = {
-    "Namespace": "namespaces",
-    "ServiceAccount": "serviceaccounts",
-    "Role": "roles",
-    "RoleBinding": "rolebindings",
-}
+BINARY, JSON = ROOT / ".venv" / "kubernetes" / "api-server", "application/json"
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,12 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support.plans import Operation
-from .by_definition import Event, WindowOfKey, check_average, check_sum
+from .by_definition import Event, WindowOfKey, check_average, check_sum, rounded
 from .exact import about_mean, in_units
 from .ways import by_window, every_way, rows_of_windows
 
-UNIT = Fraction(1, 2**52)
-Row = tuple[Any, ...]
-Right = Callable[[list[Row]], Any]
-Agree = Callable[[Any, Any, list[Row]], bool]
+UNIT, Row = Fraction(1, 2**52), tuple[Any, ...]
+Right, Agree = Callable[[list[Row]], Any], Callable[[Any, Any, list[Row]], bool]
 WINDOWS = [(5, 2), (24, 3), (3, 8)]
 
 NEAR = [1e9 + k / 1000 for k in (0, 1, 2, 5, 9, 9, 3)]
@@ -59,14 +57,6 @@ def root(square: Fraction) -> Fraction:
     """The square root of a fraction, to 60 digits."""
     with localcontext(prec=60):
         return Fraction((Decimal(square.numerator) / Decimal(square.denominator)).sqrt())
-
-
-def rounded(value: Fraction) -> float:
-    """The nearest float; inf beyond all of them."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def table_of(columns: Mapping[str, pa.Array], seed: int) -> pa.Table:
@@ -249,8 +239,7 @@ ONE = {
 
 def weighted(rows: list[Row]) -> float | None:
     if not finite(rows):
-        weight = sum(float(row[1]) for row in rows)
-        total = sum(float(value) * float(by) for value, by in rows)
+        weight, total = sum(float(row[1]) for row in rows), sum(float(value) * float(by) for value, by in rows)
         return math.nan if math.isnan(weight) or math.isinf(weight) else total / weight if weight else None
     weight = sum(Fraction(row[1]) for row in rows)
     return rounded(sum(Fraction(value) * Fraction(by) for value, by in rows) / weight) if weight else None

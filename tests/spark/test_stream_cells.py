@@ -126,7 +126,7 @@ def test_several_results_across_a_restart(spark: SparkSession, tmp_path: Path) -
     # For rows and sessions, if they are not of the time of the history; the longest lookback has not closed.
     dropped = [tick for each in SECOND for tick in ticks(each) if BEGIN <= tick < watermark(*FIRST)]
     assert late == 2 * len(dropped) > 10
-    history = ff.events(spark.createDataFrame(FIRST[0].slice(0, 0)), time="time")
+    history = ff.events(spark.createDataFrame(FIRST[0]).limit(0), time="time")
     rows = source.query(ff.last_rows(3), shards=2, forget="5 hours", history=history, until=UNTIL)
     held = rows.still_open(tmp_path / "all-checkpoint", **LISTS).toArrow()
     assert sorted(closing(held)) == sorted(tick for tick in ticks(SECOND[1]) if tick >= watermark(*SECOND))

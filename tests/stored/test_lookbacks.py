@@ -13,6 +13,7 @@ import pytest
 
 import framefold as ff
 
+from .test_asked import events
 from .test_random_runs import KINDS, Case, cases
 
 pytestmark = [
@@ -28,16 +29,6 @@ LOOKBACKS: list[Any] = [
     ff.lookback(5, 2, every=3, closed="neither"),
 ]
 """Those that a history of a table, in ``histories.py``, does not ask for: that have both bounds, or neither."""
-
-
-def events(chance: random.Random, rows: int) -> pa.Table:
-    return pa.table(
-        {
-            "t": [chance.randrange(60) for _ in range(rows)],
-            "k": pa.array([chance.choice(["a", "b", None]) for _ in range(rows)], pa.string()),
-            "x": [chance.randrange(5) for _ in range(rows)],
-        }
-    )
 
 
 def some(table: pa.Table, kept: list[bool]) -> list[Any]:
@@ -103,8 +94,7 @@ def test_random_runs_of_every_operation(kind: str, count: int, first: int, least
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
 def test_months_and_days_of_a_zone(zone: str, tmp_path: Path) -> None:
     """Across the end of summer time: days of 24 hours would cut a stored day, months do not."""
-    chance = random.Random(1)
-    start = dt.datetime(2025, 8, 29, tzinfo=dt.UTC)
+    chance, start = random.Random(1), dt.datetime(2025, 8, 29, tzinfo=dt.UTC)
     times = [start + dt.timedelta(hours=chance.randrange(24 * 90)) for _ in range(200)]
     table = pa.table({"t": pa.array(times, pa.timestamp("us", zone)), "x": range(200)})
     day = ff.partials(tmp_path / "p", time="t", frame="1 day", n=ff.Count(), s=ff.Sum("x"))

@@ -61,7 +61,6 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     # results
     "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
     "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
-    "range_widths": "runtime.results.over_ranges.BLOCK_WIDTHS",
     "window_block_ticks": "runtime.results.blocks.LEAST_TICKS",
     "row_block": "runtime.results.blocks.WIDTH",
     "progress_patience": "runtime.progress.PATIENCE",
