@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
 from .aggregators.errors import EngineError, QueryError, nearest, shown
+from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
 from .lookbacks import Lookback, outputs_over, told_apart
+from .runtime.columns.plain import normalised
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
 from .runtime.partials.merge import merge
@@ -662,8 +664,10 @@ def keys_in(keys: Any, layout: Layout) -> pa.Table:
     try:
         if isinstance(keys, (list, tuple, set)):
             rows = [each if len(by) > 1 else (each,) for each in keys]
-            return pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
-        return Source(in_arrow(keys, by)).batches(list(by)).read_all().select(by).cast(types)
+            given = pa.table([pa.array([row[at] for row in rows], each.type) for at, each in enumerate(types)], types)
+        else:
+            given = Source(in_arrow(keys, by)).batches(list(by)).read_all().select(by).cast(types)
+        return pa.table([normalised(one_array(column)) for column in given.columns], types)
     except (pa.ArrowException, IndexError, KeyError, TypeError, AttributeError, QueryError) as error:
         expected = ", ".join(f"{each.name}: {each.type}" for each in types)
         raise QueryError(

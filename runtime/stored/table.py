@@ -412,17 +412,18 @@ def is_of_keys(rows: pa.Table, keys: pa.Table) -> Bools:
 
 
 def is_compared_by_arrow(kind: pa.DataType) -> bool:
-    """Whether values of a key column are equal to us where they are to Arrow: those of floats need not be."""
+    """Whether values of a key column compare to us as they do to Arrow: those of floats need not."""
     types = pa.types
-    return any(is_so(kind) for is_so in (types.is_integer, types.is_string, types.is_large_string, types.is_boolean))
+    kinds = (types.is_integer, types.is_string, types.is_large_string, types.is_boolean)
+    return any(is_so(kind) for is_so in kinds)
 
 
 def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
-    """The row groups that may have rows of some keys, by the bounds of the first key column."""
+    """The row groups that may have rows of some keys, by the bounds of the first key column, where these say so."""
     name, found = keys.column_names[0], list(range(metadata.num_row_groups))
     place = next((at for at in range(metadata.num_columns) if metadata.schema.column(at).path == name), None)
     wanted = keys.column(0)
-    if place is None or len(found) < 2 or not len(keys) or wanted.null_count:
+    if place is None or len(found) < 2 or not len(keys) or wanted.null_count or not is_compared_by_arrow(wanted.type):
         return found
     least, greatest = pc.min_max(wanted).as_py().values()
     bounds = [metadata.row_group(at).column(place).statistics for at in found]

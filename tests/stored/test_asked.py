@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import pickle
 import random
 import shutil
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,48 @@ def test_lookup_reads_the_row_groups_of_its_keys(tmp_path: Path, monkeypatch: py
     found = day.window(ff.tumbling("1 day")).lookup([70_000, 70_001], at=dt.datetime(1970, 1, 1, 12))
     assert found["k"].to_pylist() == [70_000, 70_001]
     assert seen == [[1]]
+
+
+HOURS = [dt.timedelta(hours=hour) for hour in (3, 0, -3, 1, 2)]
+NUMBERS = [0.0, -0.0, math.nan, 1.5, -math.inf]
+KEYS: list[tuple[pa.DataType, list[Any]]] = [
+    *((kind, [*NUMBERS, None, 1.5]) for kind in (pa.float64(), pa.float32(), pa.float16())),
+    (pa.struct([("x", pa.float64())]), [{"x": each} for each in [*NUMBERS, None]]),
+    *((pa.duration(unit), HOURS) for unit in ("s", "ms", "us", "ns")),
+    *((kind, [dt.time(9), dt.time(7), None]) for kind in (pa.time32("s"), pa.time64("us"), pa.time64("ns"))),
+    *((kind, [dt.datetime(2026, 1, 1) + each for each in HOURS]) for kind in (pa.timestamp("ns"), pa.timestamp("s"))),
+    (pa.timestamp("us", "Europe/Berlin"), [dt.datetime(2026, 1, 1, tzinfo=dt.UTC) + each for each in HOURS]),
+    *((kind, [dt.date(2026, 1, each) for each in (3, 1, 2)]) for kind in (pa.date32(), pa.date64())),
+    *((kind, [Decimal(each) for each in (3, -1, 0)]) for kind in (pa.decimal128(5, 2), pa.decimal256(50, 2))),
+    *((kind, [b"b", b"", b"a", None]) for kind in (pa.binary(), pa.large_binary(), pa.binary_view())),
+    *((kind, ["\u00e9", "", "a\0", "a"]) for kind in (pa.string(), pa.large_string(), pa.string_view())),
+    (pa.uint64(), [2**63 + 1, 0, 2**64 - 1]), (pa.int8(), [-128, 127, None]), (pa.bool_(), [True, None, False]),
+]  # fmt: skip
+
+
+def normal(value: Any) -> str:
+    """A key with one zero and one NaN, in words."""
+    if isinstance(value, dict):
+        return str({name: normal(each) for name, each in value.items()})
+    return repr(value + 0.0 if isinstance(value, float) else value)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("kind", "values"), KEYS, ids=[str(kind) for kind, _ in KEYS])
+def test_keys_are_found_as_they_are_grouped(
+    kind: pa.DataType, values: list[Any], tmp_path: Path, limit: Callable[..., None]
+) -> None:
+    """In files of several row groups, whatever their statistics say."""
+    limit(stored_row_group=2)
+    stored = ff.partials(tmp_path / "p", time="t", by="k", frame=3, n=ff.Count())
+    stored.append(pa.table({"t": [0] * len(values), "k": pa.array(values, kind)}), run="all")
+    left, windows = list(map(normal, values)), stored.window(ff.tumbling(3))
+    found = [windows.lookup([each], at=3)["n"].to_pylist() for each in values]
+    assert found == [[left.count(each)] for each in left]
+    for each in values:
+        stored.forget([each])
+        left = [other for other in left if other != normal(each)]
+        assert sum(windows.aggregate()["n"].to_pylist()) == len(left)
 
 
 def test_a_second_lookup_reads_nothing_of_what_is_there_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "few_events": "spark.engine.few_events.FEW_EVENTS",
     "few_groups": "spark.engine.few_events.FEW_GROUPS",
     "kept_bytes": "runtime.stored.kept.KEPT_BYTES",
+    "stored_row_group": "runtime.stored.table.ROW_GROUP",
     "stored_driver_partials": "spark.stored.engine.DRIVER_PARTIALS",
     "few_files": "spark.input.scan_bounds.FEW_FILES",
     "task_held_bytes": "spark.engine.tasks.TASK_HELD_BYTES",
