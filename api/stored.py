@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
-from .aggregators.errors import EngineError, QueryError, nearest, shown
+from .aggregators.errors import DroppedEventsWarning, EngineError, QueryError, nearest, shown
 from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
 from .lookbacks import Lookback, outputs_over, told_apart
@@ -25,6 +25,7 @@ from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
+from .runtime.reporting import warn
 from .runtime.results.extensions import with_extensions
 from .runtime.sources.arrow import Source
 from .runtime.stored.asked import Asked, EndingFirst
@@ -137,11 +138,14 @@ class StoredPartials:
 
         Returns
         -------
-        What is in: rows and bytes.
+        What is in: events, rows and bytes. Its ``added`` is False where the run was in before, and its ``expired``
+        the number of events whose frames ``expire`` has taken away: these are left out, with a warning.
         """
         return self._write(events, named_run(run), None)
 
-    def append_stream(self, stream: Any, *, checkpoint: str | os.PathLike[str], **trigger: Any) -> Any:
+    def append_stream(
+        self, stream: Any, *, checkpoint: str | os.PathLike[str], beside: bool = False, **trigger: Any
+    ) -> Any:
         """Add each micro-batch of a stream as a run, once; gives Spark's ``StreamingQuery``, which has been started.
 
         The run of a micro-batch is named by the id of the query and its number. Started again with the same
@@ -154,6 +158,9 @@ class StoredPartials:
             A streaming DataFrame. It needs no watermark: late events are partials like others.
         checkpoint
             A folder, or its address, of the query's own.
+        beside
+            Whether the query adds other events than those queries of which there are runs: a new one is refused else,
+            as it would add what these have added.
         **trigger
             As Spark's ``trigger`` has it, such as ``availableNow=True`` or ``processingTime="1 minute"``.
         """
@@ -161,17 +168,43 @@ class StoredPartials:
             raise QueryError(
                 f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
             )
-        self._fitting(self._engine(stream), self.table.commits.latest())
-        from .spark.streams.at_rest import append_stream
+        commit = self.table.commits.latest()
+        self._fitting(self._engine(stream), commit)
+        from .spark.streams.at_rest import append_stream, require_known
 
+        if not beside:
+            require_known(stream.sparkSession, checkpoint, [each.run for each in commit.runs])
         here = replace(self, spark=None)
         return append_stream(stream, lambda batch, run: here.append(batch, run=run), checkpoint, trigger)
 
-    def refresh(self, events: Any, *, since: Instant, until: Instant, run: str | None = None) -> Run:
+    def refresh(
+        self,
+        events: Any,
+        *,
+        since: Instant,
+        until: Instant,
+        run: str | None = None,
+        keys: Any = None,
+        drop_missing: bool = False,
+    ) -> Run:
         """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
 
         Events at other times are left out. Runs that brought the events before are in all the same, so that they are
-        not added again. An output that was added later is there for the frames that are replaced, too.
+        not added again. An output that was added later is there for the frames that are replaced, too, but for
+        those of some ``keys``.
+
+        Parameters
+        ----------
+        events
+            All events of that time, or of that time and some keys.
+        since, until
+            The times.
+        run
+            Its name; by the clock where None.
+        keys
+            Whose frames are replaced, as :meth:`forget` takes them; events of other keys are left out. None: all.
+        drop_missing
+            Whether keys that have no events any more may be gone: else that is an error.
 
         Examples
         --------
@@ -194,7 +227,8 @@ class StoredPartials:
         if ticks[0] >= ticks[1]:
             raise QueryError(f"since is {since!r} and until is {until!r}; expected since before until")
         name = f"refresh of {since} to {until} at {now().isoformat()}" if run is None else named_run(run)
-        return self._write(events, name, (ticks[0], ticks[1]))
+        mine = None if keys is None else keys_in(keys, layout)
+        return self._write(events, name, Span(ticks[0], ticks[1], mine, drop_missing))
 
     def delete(self, events: Any, *, run: str) -> Run:
         """Take events out of what is stored, all or none; nothing where a run of this name is in.
@@ -408,7 +442,9 @@ class StoredPartials:
     def runs(self) -> pa.Table:
         """What is in: a row for each run, with its events, rows, bytes, and when it was written."""
         found = self.table.commits.latest().runs
-        return pa.table({name: [getattr(each, name) for each in found] for name in Run.__annotations__})
+        return pa.table(
+            {name: [getattr(each, name) for each in found] for name in Run.__annotations__ if name != "added"}
+        )
 
     def _engine(self, events: Any) -> Engine:
         """The engine of events, with the columns that expressions compute."""
@@ -425,7 +461,16 @@ class StoredPartials:
         """Add events, or put them in the place of the frames between two ticks."""
         commit = self.table.commits.latest()
         if found := commit.run(run):
-            return found
+            # Only what lies in this process is counted: files of a run that is in may be gone.
+            given, *_ = getattr(events, "shape", (None,)) if not hasattr(events, "fetchall") else (None,)
+            known = found.events + found.expired
+            if within is None and self.null_time == "error" and given not in (None, known):
+                warn(
+                    f"the run {run!r} is in, with {known} events, and none of the {given} that are given is added; "
+                    "expected another name for other events",
+                    DroppedEventsWarning,
+                )
+            return replace(found, added=False)
         engine = self._engine(events)
         layout = self._fitting(engine, commit)
         if isinstance(engine, LocalEngine):

@@ -67,6 +67,10 @@ class Run:
         Of the files that it was written in.
     written
         When, in UTC, as ISO text.
+    expired
+        The events that were left out, because their frames are no longer kept.
+    added
+        Whether this call has added them: False where the run was in before.
     """
 
     run: str
@@ -74,6 +78,13 @@ class Run:
     rows: int
     bytes: int
     written: str
+    expired: int = 0
+    added: bool = field(default=True, compare=False)
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What a manifest says of it, as earlier versions know it where no events have expired."""
+        return {name: value for name, value in vars(self).items() if name not in ("added", "expired" * (not value))}
 
 
 @dataclass(frozen=True)
@@ -181,8 +192,8 @@ class Commit:
     @property
     def text(self) -> str:
         """As JSON."""
-        lists = {name: [vars(each) for each in getattr(self, name)] for name in ("runs", "files", "rollups")}
-        return json.dumps({**vars(self), **lists})
+        lists = {name: [vars(each) for each in getattr(self, name)] for name in ("files", "rollups")}
+        return json.dumps({**vars(self), **lists, "runs": [each.stated for each in self.runs]})
 
     @property
     def named(self) -> tuple[StoredFile, ...]:

@@ -36,8 +36,12 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
             f"{', '.join(inexact)}; {refresh}"
         )
 
+    is_in = False
+
     def deleted(before: Commit, change: Change) -> Commit:
-        if before.run(run) or not len(rows):
+        nonlocal is_in
+        is_in = before.run(run) is not None
+        if is_in or not len(rows):
             return before
         near = [each for each in before.parts if each.first < until and each.end > first]
         found = {each: layout.in_frame(table.read(layout, [each], [*layout.plan.by, START]), rows) for each in near}
@@ -58,7 +62,8 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
         taken_out = run_of(run, Written(new, -int(layout.counts(rows).sum())))
         return replace(before, runs=(*before.runs, taken_out), files=(*files, *new, *marks))
 
-    return table.change(layout, deleted).run(run) or run_of(run, Written([], 0))
+    found = table.change(layout, deleted).run(run) or run_of(run, Written([], 0))
+    return replace(found, added=not is_in)
 
 
 def why_not(bound: BoundAggregate) -> str:

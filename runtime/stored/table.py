@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import DroppedEventsWarning, EngineError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
@@ -27,6 +27,7 @@ from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, changes, differing, fingerprint
+from ..reporting import warn
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from ..streams.late_events import matched
@@ -42,6 +43,46 @@ class Written(NamedTuple):
 
     files: list[StoredFile]
     events: int
+
+
+@dataclass(frozen=True)
+class Span:
+    """Frames that are replaced.
+
+    Parameters
+    ----------
+    first, until
+        The first tick of them, and the first one after them.
+    keys
+        Whose they are; None: of all keys.
+    drop_missing
+        Whether keys may be gone that have none of the events which are given instead.
+    """
+
+    first: int
+    until: int
+    keys: pa.Table | None = None
+    drop_missing: bool = False
+
+    def has(self, layout: Layout, rows: pa.Table) -> Bools:
+        """Which rows are of such frames."""
+        starts = layout.starts(rows)
+        mine: Bools = (starts >= self.first) & (starts < self.until)
+        return mine if self.keys is None else mine & is_of_keys(rows, self.keys)
+
+    def require_keys(self, layout: Layout, gone: pa.Table, given: pa.Table) -> None:
+        """QueryError where rows that are gone have keys that those given instead have not."""
+        if self.keys is not None or self.drop_missing or not layout.plan.by:
+            return
+        missing = gone.filter(pa.array(~is_of_keys(gone, given.select(layout.plan.by))))
+        if count := len(np.unique(key_codes(layout.keys(missing), len(missing), ordered=False)[0])):
+            values = [column[0].as_py() for column in layout.keys(missing)]
+            raise QueryError(
+                f"refresh() is given no events of {count} keys that are stored from {layout.word(self.first)} to "
+                f"{layout.word(self.until)}, such as {values[0] if len(values) == 1 else tuple(values)!r}, which "
+                "would be gone; expected all events of that time, keys=[...] for the events of some keys, or "
+                "drop_missing=True"
+            )
 
 
 @dataclass(frozen=True)
@@ -82,35 +123,45 @@ class Table:
     def commit(self, layout: Layout, written: Written, run: str, within: Span | None = None) -> Run:
         """Add files as those of a run, all or none; they go where the run is in already. The run as it is in the table.
 
+        Events whose frames are no longer kept are left out.
+
         Parameters
         ----------
         within
-            The frames that they are instead of: between two ticks. None: they are added.
+            The frames that they are instead of. None: they are added.
 
         Raises
         ------
         EngineError
             If the table is of another query, or of events of other types.
         QueryError
-            If the order of events counts, and the run has events of frames that are there.
+            If the order of events counts, and the run has events of frames that are there; or if keys would vanish.
         """
-        files = written.files
+        is_in = False
 
         def added(before: Commit, change: Change) -> Commit:
-            change.written.extend(files)
-            if before.run(run):
+            nonlocal is_in
+            change.written.extend(written.files)
+            if is_in := before.run(run) is not None:
                 return before
+            files, expired = change.kept(before, written.files)
             said = about(layout) if files or not before.number else before.about
             there = before.files if within is None else change.outside(before, files, run, within)
             if layout.plan.ordered:
                 self._require_new_frames(layout, there, files)
             since = before.since if within is None else reaching(before.since, within)
-            runs = (*before.runs, run_of(run, written))
-            return replace(before, about=said, runs=runs, files=(*there, *files), since=since)
+            own = replace(run_of(run, Written(files, written.events - expired)), expired=expired)
+            return replace(before, about=said, runs=(*before.runs, own), files=(*there, *files), since=since)
 
-        found = self.change(layout, added, check=bool(files)).run(run)
+        found = self.change(layout, added, check=bool(written.files)).run(run)
         assert found is not None
-        return found
+        if found.expired and not is_in:
+            warn(
+                f"{found.expired} of {found.expired + found.events} events of the run {run!r} are of frames that "
+                ".expire(...) has taken away, and were left out",
+                DroppedEventsWarning,
+            )
+        return replace(found, added=not is_in)
 
     def change(self, layout: Layout, make: Callable[[Commit, Change], Commit], *, check: bool = True) -> Commit:
         """Commit a change as a whole: what ``make`` gives for the last commit.
@@ -151,10 +202,9 @@ class Table:
             )
 
     def write(self, layout: Layout, rows: pa.Table, run: str, within: Span | None = None) -> Written:
-        """Write the rows of a run, those between two ticks, to files, which are not in the table yet."""
+        """Write the rows of a run, those of some frames, to files, which are not in the table yet."""
         if within is not None:
-            starts = layout.starts(rows)
-            rows = rows.filter(pa.array((starts >= within[0]) & (starts < within[1])))
+            rows = rows.filter(pa.array(within.has(layout, rows)))
         return Written(list(self.write_rows(layout, rows, (run,))), int(layout.counts(rows).sum()))
 
     def write_rows(
@@ -315,6 +365,17 @@ class Change:
         self.written.extend(new)
         return new
 
+    def kept(self, before: Commit, files: Sequence[StoredFile]) -> tuple[list[StoredFile], int]:
+        """New files without frames that are no longer kept, and how many events these have."""
+        bound, layout = before.expired, self.layout
+        late = [] if bound is None else [each for each in files if each.first < bound]
+        if not late:
+            return [*files], 0
+        rows = self.table.read(layout, late)
+        expired = int(layout.counts(rows)[layout.ends(rows) <= bound].sum())
+        rest = [each for each in files if each not in late]
+        return [*rest, *self.rewritten(late, lambda rows: layout.ends(rows) > bound)], expired
+
     def rewritten(self, files: Iterable[StoredFile], kept: Callable[[pa.Table], Bools]) -> list[StoredFile]:
         """Files with the rows that are kept: those that lose any are written anew."""
         found = []
@@ -331,24 +392,26 @@ class Change:
         return self.write(self.layout.merged(gone, run), (run,), folder=MARKS)
 
     def outside(self, before: Commit, new: Sequence[StoredFile], run: str, within: Span) -> list[StoredFile]:
-        """What is there but for the frames between two ticks, and a note of those of which new files have nothing."""
-        (first, until), table, layout = within, self.table, self.layout
+        """What is there but for some frames, and a note of those of which new files have nothing."""
+        table, layout = self.table, self.layout
 
         def kept(rows: pa.Table) -> Bools:
-            starts, ends = layout.starts(rows), layout.ends(rows)
-            for tick in within:
+            mine, starts, ends = within.has(layout, rows), layout.starts(rows), layout.ends(rows)
+            for tick in (within.first, within.until):
                 cut = np.flatnonzero((starts < tick) & (ends > tick))
                 if len(cut):
                     begin, end, at = map(layout.word, (int(starts[cut[0]]), int(ends[cut[0]]), tick))
                     raise QueryError(
                         f"{at} is inside of the stored frame from {begin} to {end}; expected its start or end"
                     )
-            return (starts < first) | (starts >= until)
+            return ~mine
 
-        touched = [each for each in before.files if each.first < until and each.end > first]
+        touched = [each for each in before.files if each.first < within.until and each.end > within.first]
         there = [each for each in before.files if each not in touched]
-        gone = table.read(layout, [each for each in touched if not each.marks])
-        gone = gone.filter(pa.array(~kept(gone) & ~layout.in_frame(gone, table.read(layout, new))))
+        gone, given = table.read(layout, [each for each in touched if not each.marks]), table.read(layout, new)
+        gone = gone.filter(pa.array(~kept(gone)))
+        within.require_keys(layout, gone, given)
+        gone = gone.filter(pa.array(~layout.in_frame(gone, given)))
         return [*there, *self.rewritten(touched, kept), *self.marked(gone, run)]
 
 
@@ -380,9 +443,11 @@ def run_of(run: str, written: Written) -> Run:
     return Run(run, written.events, sum(each.rows for each in files), sum(each.bytes for each in files), now)
 
 
-def reaching(since: Mapping[str, int], within: Span) -> dict[str, int]:
-    """From when on there are outputs, once frames between two ticks have been replaced by some that have them all."""
-    first, until = within
+def reaching(since: Mapping[str, int], within: Span) -> Mapping[str, int]:
+    """From when on there are outputs, once frames have been replaced by some that have them all."""
+    if within.keys is not None:
+        return since
+    first, until = within.first, within.until
     return {name: min(tick, first) if tick <= until else tick for name, tick in since.items()}
 
 
@@ -433,9 +498,6 @@ def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
         if each is None or not each.has_min_max or (each.min <= greatest and least <= each.max)
     ]
 
-
-Span = tuple[int, int]
-"""The first tick of some frames, and the first one after them."""
 
 FORMATS: dict[str, type[Commits]] = {"delta": DeltaCommits, "parquet": Commits}
 """How the commits of each format are kept: those of Delta Lake, or of plain Parquet files with manifests of ours."""

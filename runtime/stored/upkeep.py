@@ -147,7 +147,7 @@ def expire(table: Table, layout: Layout, older: Duration) -> None:
         some = [each for each in old if each.end > bound]
         files = [each for each in before.files if each not in old]
         files += change.rewritten(some, lambda rows: layout.ends(rows) > bound)
-        if not old and before.expired is not None:
+        if not old and before.expired == bound:
             return before
         return replace(before, files=tuple(files), expired=bound)
 

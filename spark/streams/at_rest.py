@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from ...aggregators.errors import QueryError
 from .places import readable
 
 Append = Callable[[DataFrame, str], Any]
 """Adds events as a run of a name, once."""
+
+MICRO_BATCH = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) \d+", re.ASCII)
+"""The names of runs of micro-batches: the id of their query, which is a group, and their number."""
 
 
 def append_stream(
@@ -34,6 +40,22 @@ def added(append: Append, checkpoint: str, ids: list[str], batch: DataFrame, num
     if not ids:
         ids.append(id_of(batch.sparkSession, checkpoint))
     append(batch, f"{ids[0]} {number}")
+
+
+def require_known(spark: SparkSession, checkpoint: str | os.PathLike[str], runs: Sequence[str]) -> None:
+    """QueryError where there are runs of queries, and none of them is that of a checkpoint, which may be new."""
+    if not (ids := {name[1]: None for each in runs if (name := MICRO_BATCH.fullmatch(each))}):
+        return
+    try:
+        own = id_of(spark, readable(checkpoint))
+    except PySparkException:  # there is no file
+        own = ""
+    if own not in ids:
+        raise QueryError(
+            f"the stored partials have runs of the query {next(reversed(ids))}, and the checkpoint "
+            f"{os.fspath(checkpoint)!r} is of {'another one' if own else 'none yet'}, which would add its events "
+            "again; expected the checkpoint of that query, or beside=True for a stream of other events"
+        )
 
 
 def id_of(spark: SparkSession, checkpoint: str) -> str:

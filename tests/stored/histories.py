@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import framefold as ff
 
@@ -100,8 +101,10 @@ class History:
         return self.runs[-1]
 
     def _append(self, rows: list[Row]) -> None:
-        self.stored.append(self.data(rows), run=self.name())
-        self.events += rows
+        run = self.stored.append(self.data(rows), run=self.name())
+        kept = [row for row in rows if row["t"] - self.after >= (self.expired or 0)]
+        assert (run.added, run.events, run.expired) == (True, len(kept), len(rows) - len(kept))
+        self.events += kept
         self.touched = rows
 
     # Changes, each with what it does to the events.
@@ -111,7 +114,9 @@ class History:
         first, length = (self.blocks.pop() * BLOCK, BLOCK) if self.kind == "ordered" else (0, END)
         count = self.chance.randrange(1, 60)
         self._append([self.row(first + self.after + self.chance.randrange(length)) for _ in range(count)])
-        self.stored.append(self.data([self.row(7)]), run=self.chance.choice(self.runs))
+        before, again = self.stored.table.commits.latest(), self.chance.choice(self.runs)
+        assert not self.stored.append(self.data([self.row(7)]), run=again).added
+        assert self.stored.table.commits.latest() == before
 
     def refresh(self) -> None:
         first = self.chance.randrange((self.expired or 0) // BLOCK, END // BLOCK - 1)
@@ -119,13 +124,23 @@ class History:
         blocks = range(first, until if self.kind != "ordered" else first + 1)
         rows = [self.row(self.after + self.chance.randrange(END)) for _ in range(80)]
         bounds = {"since": self.moment(blocks.start * BLOCK), "until": self.moment(blocks.stop * BLOCK)}
-        run = self.stored.refresh(
-            self.data(rows), run=self.chance.choice([None, f"corrected {len(self.runs)}"]), **bounds
+        keys = self.chance.choice([None, None, ["a"], ["b", None], ["?"]])
+        new, old = (
+            [row for row in of if self.block(row) in blocks and (keys is None or row["k"] in keys)]
+            for of in (rows, self.events)
         )
+        missing = set() if keys is not None else {row["k"] for row in old} - {row["k"] for row in new}
+        name = self.chance.choice([None, f"corrected {len(self.runs)}"])
+        if missing:
+            with pytest.raises(ff.QueryError, match=rf"given no events of {len(missing)} keys .* expected all events"):
+                self.stored.refresh(self.data(rows), run=name, **bounds)
+        more = {"keys": keys, "drop_missing": bool(missing)}
+        run = self.stored.refresh(self.data(rows), run=name, **bounds, **more)
+        assert (run.added, run.events) == (True, len(new))
         self.runs.append(run.run)
-        assert self.stored.refresh(self.data([]), run=run.run, **bounds) == run
-        new, old = ([row for row in of if self.block(row) in blocks] for of in (rows, self.events))
-        self.events = [row for row in self.events if self.block(row) not in blocks] + new
+        again = self.stored.refresh(self.data([]), run=run.run, **bounds, **more)
+        assert (again, again.added) == (run, False)
+        self.events = [row for row in self.events if not any(row is other for other in old)] + new
         self.blocks = [block for block in self.blocks if block not in blocks]
         self.touched = new + old
 
@@ -160,7 +175,8 @@ class History:
     def expire(self) -> None:
         older = self.chance.randrange(END // BLOCK // 2, END // BLOCK) * BLOCK
         self.stored.expire(self.length(older))
-        self.expired = END - older
+        self.expired = max(END - older, self.expired or 0)
+        self.events = [row for row in self.events if row["t"] - self.after >= self.expired]
         self.touched = None
 
     def vacuum(self) -> None:
@@ -175,7 +191,7 @@ class History:
             *(self.append,) * 4, *(self.refresh, self.compact, self.roll_up) * 2, self.coarsen, self.forget,
             self.vacuum,
         ]  # fmt: skip
-        changes += [*[self.delete] * 4 * (self.kind == "exact"), *[self.expire] * (self.expired is None)]
+        changes += [*[self.delete] * 4 * (self.kind == "exact"), self.expire]
         change = self.chance.choice(changes)
         change = self.compact if change == self.append and not self.blocks else change
         change()

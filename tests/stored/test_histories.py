@@ -10,7 +10,10 @@ import pytest
 
 from .histories import OUTPUTS, History
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),
+    pytest.mark.filterwarnings("ignore::framefold.DroppedEventsWarning"),
+]
 
 
 @pytest.mark.sampled(4)

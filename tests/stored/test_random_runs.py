@@ -89,7 +89,8 @@ class Case:
         for number, run in enumerate(runs):
             stored.append(run, run=str(number))
             if self.chance.random() < 0.5:
-                stored.append(run, run=str(self.chance.randint(0, number)))  # is in
+                again = self.chance.randint(0, number)
+                assert not stored.append(runs[again], run=str(again)).added
             if self.chance.random() < 0.3:
                 stored.compact()
         return stored

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
@@ -47,6 +48,10 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (refreshed(150, 240), r"since is 150, inside of a stored frame; expected its start, 120, or its end"),
     (refreshed(120, 210), r"until is 210, inside of a stored frame; expected its start, 180, or its end"),
     (refreshed(240, 120), r"since is 240 and until is 120; expected since before until"),
+    (
+        lambda stored: stored.refresh(events().filter(pc.equal(events()["k"], "b")), since=1200, until=2400),
+        r"refresh\(\) is given no events of 1 keys that are stored from 1200 to 2400, such as 'a', which would be ",
+    ),
     (refreshed(120, 660), r"660 is inside of the stored frame from 600 to 720; expected its start or end"),
     (
         lambda stored: stored.delete(events(600, 660), run="returns"),

@@ -15,6 +15,9 @@ import framefold as ff
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ID = "01234567-89ab-cdef-0123-456789abcdef 7"
+"""The name of a run of a micro-batch."""
+
 WINDOW = ff.sliding("10 minutes", every="5 minutes")
 
 
@@ -40,8 +43,8 @@ def test_each_micro_batch_is_in_once(spark: SparkSession, tmp_path: Path) -> Non
     files(place, 1, 2, 3)
     stream = spark.readStream.schema("t timestamp, k string, x bigint").option("maxFilesPerTrigger", 1)
 
-    def until_now() -> None:
-        query = day.append_stream(stream.parquet(str(place)), checkpoint=checkpoint, availableNow=True)
+    def until_now(**more: Any) -> None:
+        query = day.append_stream(stream.parquet(str(place)), checkpoint=checkpoint, availableNow=True, **more)
         query.awaitTermination()
 
     def right() -> bool:
@@ -64,6 +67,12 @@ def test_each_micro_batch_is_in_once(spark: SparkSession, tmp_path: Path) -> Non
     assert right()
     assert day.runs()["run"].to_pylist() == names
     shutil.rmtree(checkpoint)  # another query, whose batches are its own
+    with pytest.raises(
+        ff.QueryError, match=rf"runs of the query {names[0].split()[0]}, and .* expected the checkpoint"
+    ):
+        until_now()
+    until_now(beside=True)
+    assert len(day.runs()) == 8
     until_now()
     assert len(day.runs()) == 8
 
@@ -72,6 +81,12 @@ def test_what_is_no_stream_is_refused(spark: SparkSession, tmp_path: Path) -> No
     with pytest.raises(ff.QueryError, match=r"append_stream\(\) is given .*; expected a streaming DataFrame"):
         stored(tmp_path).append_stream(spark.range(3), checkpoint=tmp_path / "c")
     stored(tmp_path).append(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "k": ["a"], "x": [1]}), run="r")
+    stored(tmp_path / "p").append(
+        pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "k": ["a"], "x": [1]}), run=ID
+    )
+    same = spark.readStream.schema("t timestamp, k string, x bigint").parquet(str(tmp_path))
+    with pytest.raises(ff.QueryError, match=rf"runs of the query {ID[:-2]}, and .* is of none yet, .*beside=True"):
+        stored(tmp_path / "p").append_stream(same, checkpoint=tmp_path / "c")
     other = spark.readStream.schema("t timestamp, k string, x double").parquet(str(tmp_path))
     with pytest.raises(ff.EngineError, match=r"are of another query: .*x \(int64\)"):
         stored(tmp_path).append_stream(other, checkpoint=tmp_path / "c")

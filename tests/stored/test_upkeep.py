@@ -135,6 +135,22 @@ def test_what_has_been_done_is_not_done_again(tmp_path: Path) -> None:
     assert stored.table.commits.latest() == commit
 
 
+def test_what_is_not_added_is_said(tmp_path: Path) -> None:
+    """Events of a run that is in, and of frames that are no longer kept: also where none of these was there."""
+    stored = at(tmp_path)
+    stored.append(pa.concat_tables([one(5), one(2399)]), run="1")
+    with pytest.warns(ff.DroppedEventsWarning, match=r"'1' is in, with 2 events, and none of the 1 .*another name"):
+        run = stored.append(one(70), run="1")
+    assert not run.added
+    stored.expire(2000)
+    stored.expire(1000)
+    with pytest.warns(ff.DroppedEventsWarning, match=r"^2 of 3 events of the run '2' are of frames that \.expire"):
+        run = stored.append(pa.concat_tables([one(399), one(1379), one(1380)]), run="2")
+    assert (run.events, run.expired, run.added) == (1, 2, True)
+    assert stored.runs()["expired"].to_pylist() == [0, 2]
+    assert [row["window"]["start"] for row in rows_of(stored, ff.tumbling(60))] == [1380, 2340]
+
+
 def test_years_and_months_are_those_of_the_calendar(tmp_path: Path) -> None:
     stored = ff.partials(tmp_path, time="t", frame="1 day", n=ff.Count())
     days = [dt.datetime(2020, 3, 1), dt.datetime(2021, 3, 5), dt.datetime(2023, 2, 28, 12)]
