@@ -33,7 +33,8 @@ from .runtime.stored.before import AtRest
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
 from .runtime.stored.layout import RUN, Layout
-from .runtime.stored.table import FORMATS, Span, Table, check_fits, known
+from .runtime.stored.stored_types import InTypes, in_types
+from .runtime.stored.table import FORMATS, Span, Table, check_fits, known, require_named
 from .runtime.stored.upkeep import add_output, coarsen, compact, expire, roll_up
 from .runtime.windows.sliding import Sliding, tumbling
 from .runtime.windows.spec import Spec
@@ -104,6 +105,7 @@ def partials(
     found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
     commit = table.commits.latest()
     if commit.filled:
+        require_named(commit, time, keys)
         check_fits(commit, found._layout(commit.schema("schema"), commit))
     return found
 
@@ -246,8 +248,7 @@ class StoredPartials:
         [1, 3]
         """
         commit, layout = self._there()
-        engine = self._engine(events)
-        self._fitting(engine, commit)
+        engine, _ = self._fitting(self._engine(events), commit)
         return delete(self.table, layout, self._partials(engine, layout), named_run(run))
 
     def forget(self, keys: Any) -> list[str]:
@@ -471,19 +472,29 @@ class StoredPartials:
                     DroppedEventsWarning,
                 )
             return replace(found, added=False)
-        engine = self._engine(events)
-        layout = self._fitting(engine, commit)
+        engine, layout = self._fitting(self._engine(events), commit)
         if isinstance(engine, LocalEngine):
             return self.table.append(layout, self._partials(engine, layout), run, within)
         from .spark.stored.engine import append
 
         return append(cast(Any, engine), self.table, layout, run, within)
 
-    def _fitting(self, engine: Engine, commit: Commit) -> Layout:
-        """The layout for events; EngineError where the table is of another query, or of events of other types."""
-        layout = self._layout(known(engine.schema(self._columns), commit), commit)
+    def _fitting(self, engine: Engine, commit: Commit) -> tuple[Engine, Layout]:
+        """Events in the types that the table has, and their layout; EngineError where they do not fit, or the query."""
+        given = known(engine.schema(self._columns), commit)
+        if commit.filled:
+            schema = in_types(given, commit.schema("schema"))
+            types = {each.name: each.type for each in schema if each.type != given.field(each.name).type}
+            given = schema
+            if types and isinstance(engine, LocalEngine):
+                engine = LocalEngine(InTypes(engine.source, types))
+            elif types:
+                from .spark.stored.engine import in_types as on_spark
+
+                engine = on_spark(cast(Any, engine), types)
+        layout = self._layout(given, commit)
         check_fits(commit, layout)
-        return layout
+        return engine, layout
 
     def _partials(self, engine: Engine, layout: Layout) -> Partials:
         """The merged partials of events, in this process."""

@@ -145,6 +145,8 @@ class Table:
             if is_in := before.run(run) is not None:
                 return before
             files, expired = change.kept(before, written.files)
+            if written.files and not before.filled:
+                self._require_types(layout)
             said = about(layout) if files or not before.number else before.about
             there = before.files if within is None else change.outside(before, files, run, within)
             if layout.plan.ordered:
@@ -180,6 +182,15 @@ class Table:
         for path in {each.path for each in change.written} - {each.path for each in after.named}:
             self.commits.system.delete_file(f"{self.commits.path}/{path}")
         return after
+
+    def _require_types(self, layout: Layout) -> None:
+        """QueryError where a column has no value in the first events, and so no type that later ones could have."""
+        for each in layout.events_schema:
+            if pa.types.is_null(each.type):
+                raise QueryError(
+                    f"the column {each.name!r} has no value in the first events, and so no type; expected it cast to "
+                    "the type that later ones have"
+                )
 
     def _require_new_frames(self, layout: Layout, there: Sequence[StoredFile], new: Sequence[StoredFile]) -> None:
         """QueryError where files have a key and a frame within one that others have."""
@@ -539,6 +550,18 @@ def known(events: pa.Schema, commit: Commit) -> pa.Schema:
         if given is not None and own >= 0 and not len(Categories.__arrow_ext_deserialize__(pa.int32(), given).values):
             events = events.set(at, there.field(own))
     return events
+
+
+def require_named(commit: Commit, time: str, by: Sequence[str]) -> None:
+    """EngineError where a table has other columns of times and keys."""
+    for argument, asked in (("time", time), ("by", [*by])):
+        said = commit.about["query"].get(argument)
+        names = [str(each).rpartition(" (")[0] for each in (said if isinstance(said, list) else [said])]
+        there: Any = names[0] if isinstance(asked, str) else names
+        if said is not None and there != asked:
+            raise EngineError(
+                f"the partials are stored with {argument}={there!r}, and not {asked!r}; expected the same"
+            )
 
 
 def check_fits(commit: Commit, layout: Layout) -> None:

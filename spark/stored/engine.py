@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ...aggregators.errors import EngineError
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
@@ -19,7 +20,7 @@ from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, checked
 from ...runtime.stored.layout import Layout
 from ...runtime.stored.table import Span, Table, Written
-from ..convert.names import check_result
+from ..convert.names import check_result, column
 from ..convert.types import output_schema, to_spark
 from ..engine import driver, tasks
 from ..engine.decision import Decision, decide
@@ -33,6 +34,14 @@ from .stored_source import StoredRows, StoredSource
 
 DRIVER_PARTIALS = Options.max_driver_partials
 """The most partials that the driver writes."""
+
+HELD_BY = {
+    "tinyint": ("smallint", "int", "bigint", "float", "double"),
+    "smallint": ("int", "bigint", "float", "double"),
+    "int": ("bigint", "double"),
+    "float": ("double",),
+}
+"""The types of Spark that hold all values of others."""
 
 WRITTEN = t.StructType([t.StructField("files", t.StringType()), t.StructField("events", t.LongType())])
 """What a task has written, as a row."""
@@ -64,6 +73,23 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
             return table.append(layout, partials, run, within)
     with partials_of(engine, job, Options(accumulate="python")) as (source, _):
         return table.commit(layout, written_by_tasks(source, job, table, layout, run, within), run, within)
+
+
+def in_types(engine: DataFrameEngine, types: Mapping[str, pa.DataType]) -> DataFrameEngine:
+    """Events with some columns in other types, which hold all values of theirs; EngineError where they do not."""
+    given, kinds = engine.df.schema, dict[str, Column]()
+    for name, type in types.items():
+        own, kind = given[name].dataType, to_spark(type)
+        if own == kind:  # the same to Spark: long texts, other units of time
+            continue
+        held = HELD_BY.get(own.simpleString(), ())
+        if kind is None or not (isinstance(own, t.NullType) or kind.simpleString() in held):
+            raise EngineError(
+                f"the stored partials have the column {name!r} as {type}, and it is {own.simpleString()} in the "
+                f"DataFrame; expected it cast to {type}, or another path"
+            )
+        kinds[name] = column(name).cast(kind)
+    return engine.with_columns(kinds) if kinds else engine
 
 
 def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:

@@ -33,6 +33,15 @@ OUTPUTS: dict[str, dict[str, ff.Operation]] = {
 """Outputs of which events may come in any order; may be taken out, too; come in whole frames."""
 
 
+TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+ALIKE: dict[pa.DataType, list[pa.DataType]] = {
+    pa.timestamp("us"): [pa.timestamp("ns"), pa.timestamp("ms"), pa.timestamp("s")],
+    pa.int64(): [pa.int32(), pa.float64(), pa.float32()],
+    pa.float64(): [pa.float64()], pa.string(): TEXTS, pa.large_string(): TEXTS,
+}  # fmt: skip
+"""Types in which the same values may come; times that are numbers are integers."""
+
+
 class History:
     """A stored table that a seed makes and changes.
 
@@ -52,6 +61,11 @@ class History:
         self.closed: Any = self.chance.choice(["left", "left", "right"])
         self.after = int(self.closed == "right")
         self.coarse, self.expired = 0, None
+        text = self.chance.choice([pa.string(), pa.large_string()])
+        number = pa.int64() if kind == "exact" else self.chance.choice([pa.int64(), pa.float64()])
+        times = pa.timestamp("us") if self.timed else pa.int64()
+        self.types = {"t": times, "k": text, "x": number, "y": pa.float64()}
+        self.first = True
         self.blocks = self.chance.sample(range(END // BLOCK - 1), END // BLOCK - 1)
         self.runs: list[str] = []
         self.touched: list[Row] | None = None
@@ -83,15 +97,31 @@ class History:
         return {"t": minute, "k": chance.choice(["a", "b", None])} | values
 
     def table(self, rows: list[Row]) -> pa.Table:
-        types = {"t": pa.timestamp("us") if self.timed else pa.int64(), "k": pa.string(), "x": pa.int64()}
-        columns = {name: [row[name] for row in rows] for name in (*types, "y")}
+        columns = {name: [row[name] for row in rows] for name in self.types}
         columns["t"] = [self.moment(minute) for minute in columns["t"]]
-        return pa.table(columns, pa.schema(types | {"y": pa.float64()}))
+        return pa.table({name: pa.array(values, self.types[name]) for name, values in columns.items()})
+
+    def alike(self, table: pa.Table) -> pa.Table:
+        """The same events in other types, as other tools would give them; those of the first run stay."""
+        if self.first:
+            return table
+        for at, name in enumerate(table.column_names):
+            column, own = table[name], self.types[name]
+            if column.null_count == len(column):
+                column = pa.nulls(len(column))
+            elif pa.types.is_dictionary(kind := self.chance.choice(ALIKE[own][: 1 if name == "t" else None])):
+                column = column.dictionary_encode()
+            else:
+                column = column.cast(kind)
+            table = table.set_column(at, name, column)
+        return table
 
     def data(self, rows: list[Row]) -> Any:
         """Rows as data of one of the engines."""
         table = self.table(rows)
-        return self.spark.createDataFrame(table) if self.spark is not None and self.chance.random() < 0.5 else table
+        if self.spark is not None and self.chance.random() < 0.5:
+            return self.spark.createDataFrame(table)
+        return self.alike(table)
 
     def block(self, row: Row) -> int:
         return int(row["t"] - self.after) // BLOCK
@@ -101,7 +131,10 @@ class History:
         return self.runs[-1]
 
     def _append(self, rows: list[Row]) -> None:
+        if not self.first and self.chance.random() < 0.2:
+            rows = [row | {"y": None} for row in rows]
         run = self.stored.append(self.data(rows), run=self.name())
+        self.first = False
         kept = [row for row in rows if row["t"] - self.after >= (self.expired or 0)]
         assert (run.added, run.events, run.expired) == (True, len(kept), len(rows) - len(kept))
         self.events += kept

@@ -242,8 +242,8 @@ def test_parameters_of_results_may_be_others(tmp_path: Path) -> None:
 def test_other_questions(tmp_path: Path) -> None:
     made(tmp_path)
     for other, said in (
-        ({"time": "k"}, "needs a column of timestamps, dates or integers|time t"),
-        ({"by": ()}, r"by \['k \(string\)'\] became \[\]"),
+        ({"time": "k"}, "are stored with time='t', and not 'k'; expected the same"),
+        ({"by": ()}, r"are stored with by=\['k'\], and not \[\]; expected the same"),
         ({"frame": 120}, r"windows .*60.* became .*120"),
         ({"ties": "x"}, r"ties None became \['x'\]"),
         ({"s": ff.Max("x")}, r"another query: outputs .*Sum\('x'\).* became .*Max\('x'\)"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +113,51 @@ def test_events_that_are_not_there_cannot_be_deleted(tmp_path: Path) -> None:
     for table in (events(0, 61), pa.concat_tables([events(0, 60)] * 2)):
         with pytest.raises(ff.QueryError, match=r"events to be deleted are not all in stored frames"):
             stored.delete(table, run="2")
+
+
+DAY = dt.datetime(2026, 1, 1)
+APART: list[tuple[pa.DataType, Any, pa.DataType, Any]] = [
+    (pa.int64(), 1, pa.float64(), 1.5), (pa.int32(), 1, pa.int64(), 2**40), (pa.float32(), 1, pa.float64(), 0.1),
+    (pa.float32(), 1, pa.float64(), 1e300), (pa.float64(), 1, pa.int64(), 2**53 + 1),
+    (pa.timestamp("us"), DAY, pa.timestamp("ns"), 1), (pa.date32(), DAY, pa.timestamp("us"), DAY.replace(hour=1)),
+    (pa.timestamp("us"), DAY, pa.timestamp("us", "UTC"), DAY), (pa.int64(), 1, pa.string(), "1"),
+    (pa.decimal128(4, 2), Decimal(1), pa.float64(), 1.0),
+]  # fmt: skip
+"""The type of the first events, and a value; a type of later ones, and a value that the first one does not hold."""
+
+
+def one_of(kind: pa.DataType, value: Any) -> pa.Table:
+    return pa.table({"t": [0], "x": pa.array([value], kind)})
+
+
+@pytest.mark.parametrize(("kind", "value", "other", "found"), APART, ids=str)
+def test_events_of_other_types(kind: pa.DataType, value: Any, other: pa.DataType, found: Any, tmp_path: Path) -> None:
+    """One sentence names the column and both types."""
+    stored = ff.partials(tmp_path / "p", time="t", frame=60, n=ff.Count(), top=ff.Max("x"))
+    stored.append(one_of(kind, value), run="1")
+    types = rf"have the column 'x' as {re.escape(str(kind))}, and it is {re.escape(str(other))} in the events"
+    with pytest.raises(
+        ff.FramefoldError, match=types + r"[^\n]*; expected it cast to [^\n]*, or another path"
+    ) as caught:
+        stored.append(one_of(other, found), run="2")
+    assert len(str(caught.value)) < 250
+    assert stored.runs().num_rows == 1
+    stored.append(one_of(pa.null(), None), run="2")
+    assert stored.runs()["events"].to_pylist() == [1, 1]
+
+
+def test_the_first_events_have_types(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path / "p", time="t", frame=60, n=ff.Count(), top=ff.Max("x"))
+    stored.append(one_of(pa.null(), None).slice(1), run="none")
+    with pytest.raises(ff.QueryError, match=r"^the column 'x' has no value in the first events, .*; expected it cast"):
+        stored.append(one_of(pa.null(), None), run="1")
+    stored.append(one_of(pa.int64(), 1), run="1")
+    assert stored.window(ff.tumbling(60)).aggregate()["top"].to_pylist() == [1]
+
+
+def test_another_name_of_time_or_keys(tmp_path: Path) -> None:
+    ff.partials(tmp_path, time="t", by="k", frame=60, n=ff.Count()).append(events(), run="1")
+    with pytest.raises(ff.EngineError, match=r"are stored with by=\['k'\], and not \['x'\]; expected the same"):
+        ff.partials(tmp_path, time="t", by="x", frame=60, n=ff.Count())
+    with pytest.raises(ff.EngineError, match=r"are stored with time='t', and not 'at'; expected the same"):
+        ff.partials(tmp_path, time="at", by="k", frame=60, n=ff.Count())

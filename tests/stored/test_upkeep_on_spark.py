@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -44,3 +45,25 @@ def test_tasks_write(spark: Any, tmp_path: Path, limit: Callable[..., None], cap
     assert found == [row for row in query.aggregate(top=ff.Max("x")).to_pylist() if row["window"]["end"] > 1560]
     with pytest.raises(ff.QueryError, match=r"'top' is stored from 1200 on"):
         more.window(ff.sliding(360, every=120)).aggregate("top").toArrow()
+
+
+def test_events_of_other_types(spark: Any, tmp_path: Path) -> None:
+    """A table that this process has begun takes the types of Spark that it holds."""
+    minute = dt.timedelta(minutes=1)
+    rows = [(dt.datetime(2026, 1, 1) + at * minute, "ab"[at % 2], at, at) for at in range(9)]
+    kinds = [pa.timestamp("ns"), pa.large_string(), pa.int64(), pa.float64()]
+    columns = zip("tkxy", zip(*rows, strict=True), kinds, strict=True)
+    table = pa.table({name: pa.array(values, kind) for name, values, kind in columns})
+    outputs = {"n": ff.Count(), "s": ff.Sum("x"), "top": ff.Max("y"), "of": ff.CollectSet("k")}
+    stored = ff.partials(tmp_path, time="t", by="k", frame="2 minutes", **outputs)
+    stored.append(table, run="1")
+    df = spark.createDataFrame(rows, "t timestamp_ntz, k string, x int, y int")
+    stored.append(df, run="2")
+    stored.append(df.selectExpr("t", "k", "null x", "y"), run="3")
+    nothing = table.set_column(2, "x", pa.nulls(9, pa.int64()))
+    whole = ff.events(pa.concat_tables([table, table, nothing]), time="t", by="k").window(ff.tumbling("4 minutes"))
+    assert stored.window(ff.tumbling("4 minutes")).aggregate().to_pylist() == whole.aggregate(**outputs).to_pylist()
+    with pytest.raises(
+        ff.EngineError, match=r"have the column 'x' as int64, and it is double in the DataFrame; expected"
+    ):
+        stored.append(df.selectExpr("t", "k", "double(x) x", "y"), run="4")
