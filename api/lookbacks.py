@@ -77,6 +77,10 @@ class Lookback:
             zero: Any = 0 if isinstance(written(self.sizes[0], "lookback()"), int) else datetime.timedelta(0)
             pairs = ((before(size), zero) for size in self.sizes)
             return tuple(around(time=pair, closed=closed, timezone=self.timezone) for pair in pairs)
+        if "at" in by:
+            raise QueryError(
+                "by= names 'at', the column of times in lookback(at=); expected another: rename the column"
+            )
         names = [*by, "at"]
         source = LocalEngine(self.at.source).with_fields(names).source
         for name in names:

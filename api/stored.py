@@ -32,7 +32,7 @@ from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.before import AtRest
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
-from .runtime.stored.layout import RUN, Layout
+from .runtime.stored.layout import RUN, Layout, in_parquet
 from .runtime.stored.stored_types import InTypes, in_types
 from .runtime.stored.table import FORMATS, Span, Table, check_fits, known, require_named
 from .runtime.stored.upkeep import add_output, coarsen, compact, expire, roll_up
@@ -101,6 +101,8 @@ def partials(
     if format not in (None, *FORMATS):
         raise QueryError(f"format is {shown(format)}; expected 'parquet' or 'delta'")
     named, computed = outputs_of(outputs)
+    for name in named:
+        require_text("the name of an output", name)
     table = table_at(path, format)
     found = StoredPartials(table, time, keys, order, frames, null_time, trust, named, computed, spark)
     commit = table.commits.latest()
@@ -366,7 +368,9 @@ class StoredPartials:
             given = more._engine(events).schema(more._columns)
             new = [name for name in more._columns if name not in schema.names and name in given.names]
             schema = pa.schema([*schema, *(given.field(name) for name in dict.fromkeys(new))])
-        add_output(self.table, self._layout(schema, commit), more._layout(schema, commit), tuple(named))
+        layout = more._layout(schema, commit)
+        self.table.commits.require(in_parquet(layout.schema))
+        add_output(self.table, self._layout(schema, commit), layout, tuple(named))
         return more
 
     def vacuum(self, grace: Duration = "1 day") -> list[str]:
@@ -494,6 +498,7 @@ class StoredPartials:
                 engine = on_spark(cast(Any, engine), types)
         layout = self._layout(given, commit)
         check_fits(commit, layout)
+        self.table.commits.require(in_parquet(layout.schema))
         return engine, layout
 
     def _partials(self, engine: Engine, layout: Layout) -> Partials:
@@ -649,6 +654,7 @@ def table_at(path: Any, format: str | None = None) -> Table:
     """The table at a path; QueryError where it is none."""
     if not isinstance(path, (str, os.PathLike)):
         raise QueryError(f"the path is {shown(path)}; expected a string or a path")
+    require_text("the path", os.fspath(path))
     return Table.at(os.fspath(path), format)
 
 
@@ -671,7 +677,18 @@ def named_run(run: Any) -> str:
     """The name of a run; QueryError where it is none."""
     if not isinstance(run, str) or not run:
         raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
+    require_text("run", run)
     return run
+
+
+def require_text(what: str, given: Any) -> None:
+    """QueryError where a name has parts of a character, which no file can have."""
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            f"{what} is {given!r}, which is no text in Unicode; expected one without surrogates"
+        ) from error
 
 
 def since_of(commit: Commit, names: Sequence[str]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSystem
 
@@ -254,6 +255,13 @@ class Commits:
         kept.commit, kept.stamp = found, stamp_of(manifests[number])
         kept.only({each.path for each in found.named})
         return found
+
+    def require(self, schema: pa.Schema) -> None:
+        """EngineError where tables of this kind cannot have the columns of files."""
+
+    def folder(self, day: int) -> str:
+        """The folder of a day since the epoch, which may be before the year 1 or after 9999."""
+        return f"day={np.datetime64(day, 'D')}/"
 
     def change(self, change: Callable[[Commit], Commit]) -> Commit:
         """Commit a change of the last commit, made anew where another commit was first; None of it if it raises.

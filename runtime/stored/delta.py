@@ -7,19 +7,21 @@ import itertools
 import json
 import math
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow.fs import FileType, LocalFileSystem
 
-from ...aggregators.errors import EngineError, installing
+from ...aggregators.errors import EngineError, QueryError, installing
 from ..sources.files import one_line
 from .commits import MARKS, ROLLUPS, Commit, Commits, StoredFile, commit_in, flushed
 from .layout import START
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Schema
 
 LOG = "_delta_log"
 """Where Delta Lake's log is, under the path of the table."""
@@ -29,6 +31,11 @@ MANIFEST = "framefold"
 
 HOUR = datetime.timedelta(hours=1)
 """The unit of Delta Lake's retention."""
+
+CODE = re.compile("%[0-9a-fA-F]{2}")
+"""A character of an address."""
+
+EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 DAY = "day"
 """The column that folders give."""
@@ -43,6 +50,23 @@ class DeltaCommits(Commits):
             return bool(self.system.get_file_info(self._at(LOG)).type == FileType.Directory)
         except (pa.ArrowException, OSError):
             return False
+
+    def require(self, schema: pa.Schema) -> None:
+        if isinstance(self.system, LocalFileSystem) and (code := CODE.search(self.path)):
+            raise EngineError(
+                f"the path {self.path!r} has {code[0]!r}, which Delta Lake reads as another character; expected a path "
+                "without it, or format='parquet'"
+            )
+        delta_schema(schema)
+
+    def folder(self, day: int) -> str:
+        try:
+            return f"day={datetime.date.fromordinal(day + EPOCH)}/"
+        except (ValueError, OverflowError) as error:
+            raise QueryError(
+                f"events are of the day {np.datetime64(day, 'D')}, and Delta Lake has those of the years 1 to 9999; "
+                "expected format='parquet', or no such times"
+            ) from error
 
     def latest(self) -> Commit:
         table = self._table()
@@ -64,7 +88,7 @@ class DeltaCommits(Commits):
         return [*map(self._at, gone), *unnamed]
 
     def _write(self, before: Commit, after: Commit) -> bool:
-        from deltalake import CommitProperties, Schema, Transaction
+        from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError, DeltaError
         from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
@@ -76,8 +100,7 @@ class DeltaCommits(Commits):
         removed = [RemoveAction(each.path, True, now, each.bytes, day_of(each)) for each in gone]
         properties = CommitProperties({MANIFEST: after.text}, 0, [Transaction(MANIFEST, after.number)])
         rows = after.schema("rows")
-        by_day = not pa.types.is_integer(rows.field(START).type)
-        schema = Schema.from_arrow(rows.append(pa.field(DAY, pa.date32())) if by_day else rows)
+        by_day, schema = is_by_day(rows), delta_schema(rows)
         table = self._table()
         version = -1 if table is None else table.version()
         if (table is None) != (before.number == 0) or (table is not None and self._commit(table) != before):
@@ -165,6 +188,47 @@ class DeltaCommits(Commits):
                 "expected RESTORE to the version before, and .compact() instead"
             )
         return commit
+
+
+def is_by_day(rows: pa.Schema) -> bool:
+    """Whether files are of a day each."""
+    return not pa.types.is_integer(rows.field(START).type)
+
+
+def delta_schema(rows: pa.Schema) -> Schema:
+    """The columns of files as Delta Lake has them, with those that folders give; EngineError where it has no such."""
+    from deltalake import Schema
+
+    own = pa.schema([each.with_type(in_utc(each.type)) for each in rows])
+    own = own.append(pa.field(DAY, pa.date32())) if is_by_day(rows) else own
+    names: dict[str, str] = {}
+    for each in own:
+        if (other := names.get(each.name.lower())) is not None:
+            raise EngineError(
+                f"the stored partials have columns {other!r} and {each.name!r}, which Delta Lake does not tell apart; "
+                "expected another name, or format='parquet'"
+            )
+        names[each.name.lower()] = each.name
+        try:
+            Schema.from_arrow(pa.schema([each]))
+        except Exception as error:
+            raise EngineError(
+                f"the column {each.name!r} of the stored partials is {each.type}, which Delta Lake has not; expected "
+                "another type, or format='parquet'"
+            ) from error
+    return Schema.from_arrow(own)
+
+
+def in_utc(kind: pa.DataType) -> pa.DataType:
+    """A type of which times with a zone are in UTC, as Delta Lake has them: the same instants."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(in_utc(each.type)) for each in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(in_utc(kind.value_type)))
+    return kind
 
 
 def day_of(file: StoredFile) -> dict[str, str | None]:

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
-from ...aggregators.states.fields import Plain
 from ...aggregators.states.large import fitting, one_array
 from ..columns.sorting import differs
 from ..columns.ticks import DAY, describe
@@ -113,10 +112,11 @@ class Layout:
     @cached_property
     def _never_null(self) -> set[str]:
         """The columns of which each row has a value."""
+        integers = (pa.types.is_integer, pa.types.is_boolean)
         numbers = {
             column
-            for (name, key, _), column in planes_of(self.plan).items()
-            if isinstance(kind := self.plan.states[name].fields[key], Plain) and kind.dtype.kind in "iub"
+            for (name, key, plane), column in planes_of(self.plan).items()
+            if any(of(self.plan.states[name].fields[key].planes[plane]) for of in integers)
         }
         return {START, END, RUN, *numbers}
 

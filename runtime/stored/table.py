@@ -231,10 +231,10 @@ class Table:
             return
         coded = {"use_dictionary": [each.name for each in rows.schema if each.name in layout.own or is_text(each.type)]}
         days, starts, ends = layout.days(rows), layout.starts(rows), layout.ends(rows)
-        for day in [None] if days is None else np.unique(days).tolist():
+        folders = {None: ""} if days is None else {day: self.commits.folder(day) for day in np.unique(days).tolist()}
+        for day, of_day in folders.items():
             mine = slice(None) if day is None else np.flatnonzero(days == day)
             some = rows if day is None else rows.take(pa.array(mine))
-            of_day = "" if day is None else f"day={datetime.date.fromordinal(day + EPOCH)}/"
             path = f"{folder}{of_day}{uuid.uuid4().hex}.parquet"
             place = f"{self.commits.path}/{path}"
             self.commits.system.create_dir(place.rpartition("/")[0], recursive=True)
@@ -513,7 +513,6 @@ def groups_of(metadata: pq.FileMetaData, keys: pa.Table) -> list[int]:
 FORMATS: dict[str, type[Commits]] = {"delta": DeltaCommits, "parquet": Commits}
 """How the commits of each format are kept: those of Delta Lake, or of plain Parquet files with manifests of ours."""
 
-EPOCH = datetime.date(1970, 1, 1).toordinal()
 FORMAT: dict[str, Any] = {"compression": "lz4"}
 """How files are written: a small column of a small file takes half the time to read that it takes with zstd."""
 

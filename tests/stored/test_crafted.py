@@ -128,6 +128,7 @@ def nulls(table: pa.Table, name: str) -> pa.Table:
         lambda table: nulls(table, "run"),
         lambda table: nulls(table, "#rows.count"),
         lambda table: nulls(table, "n.count"),
+        lambda table: nulls(table, "s.total.limb0"),
         lambda table: table.set_column(table.column_names.index("frame_end"), "frame_end", table["frame_start"]),
         lambda table: table.set_column(table.column_names.index("#rows.count"), "#rows.count", pa.array([-1, 0])),
     ],

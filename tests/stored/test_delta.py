@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import deltalake
 import duckdb
@@ -108,3 +111,44 @@ def test_columns_and_files_follow_the_table(tmp_path: Path) -> None:
     gone = {Path(path).relative_to(tmp_path / "table").as_posix() for path in more.vacuum(0)}
     assert gone == there - named
     assert more.window(ff.tumbling("1 hour")).ending(after=EVENTS["t"][170].as_py()).aggregate("low").num_rows
+
+
+NAMES = {"day": "'day' and 'day'", "Run": "'Run' and 'run'", "N.COUNT": "'N.COUNT' and 'n.count'"}
+KINDS: dict[pa.DataType, Any] = {
+    pa.time64("us"): dt.time(1), pa.time32("s"): dt.time(1), pa.duration("us"): dt.timedelta(1), pa.float16(): 1.0,
+    pa.decimal256(50, 2): Decimal(1), pa.struct([("x", pa.duration("s"))]): {"x": dt.timedelta(1)},
+}  # fmt: skip
+
+
+def test_what_delta_lake_has_not_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    def refused(sentence: str, k: pa.Array, by: str = "k", t: int = 0, folder: str = "table") -> None:
+        events = pa.table({"t": pa.array([0, t], pa.timestamp("us")), by: k})
+        table = ff.partials(tmp_path / folder, time="t", by=by, frame="1 hour", format="delta", n=ff.Count())
+        with pytest.raises(ff.FramefoldError, match=sentence):
+            table.append(events, run="1")
+        assert not [*tmp_path.rglob("*.parquet")]
+
+    for kind, value in KINDS.items():
+        refused(
+            r"'k' of the stored partials is .*, which Delta Lake has not; expected another", pa.array([value] * 2, kind)
+        )
+    for name, both in NAMES.items():
+        refused(f"have columns {both}, which Delta Lake does not tell apart; expected", pa.array(["a", "b"]), name)
+    for far in (-(2**60), -62_135_596_800_000_001, 253_402_300_800_000_000, 2**60):
+        refused("and Delta Lake has those of the years 1 to 9999; expected format=", pa.array(["a", "b"]), t=far)
+    refused("has '%20', which Delta Lake reads as another character", pa.array(["a", "b"]), folder="a%20b")
+
+
+@pytest.mark.parametrize("zone", ["Etc/UTC", "Europe/Berlin", "+05:30"])
+def test_times_of_any_zone(zone: str, tmp_path: Path) -> None:
+    times = EVENTS["t"].cast(pa.timestamp("us", zone))
+    events = pa.table({"t": times, "k": times, "x": times})
+    outputs: dict[str, ff.Operation] = {"n": ff.Count(), "top": ff.Max("x")}
+    for run in range(2):
+        table = ff.partials(tmp_path / "p", time="t", by="k", frame="1 hour", format="delta", **outputs)
+        table.append(events.slice(run * 150, 150), run=str(run))
+    found = table.window(ff.tumbling("1 hour")).aggregate()
+    assert found["k"].type == times.type
+    assert (found["k"].to_pylist(), found["top"].to_pylist()) == (times.to_pylist(), times.to_pylist())
+    lines = pa.table(deltalake.DeltaTable(tmp_path / "p").to_pyarrow_table())
+    assert sorted(lines["k"].cast(pa.timestamp("us", "UTC")).to_pylist()) == EVENTS["t"].to_pylist()

@@ -161,3 +161,25 @@ def test_another_name_of_time_or_keys(tmp_path: Path) -> None:
         ff.partials(tmp_path, time="t", by="x", frame=60, n=ff.Count())
     with pytest.raises(ff.EngineError, match=r"are stored with time='t', and not 'at'; expected the same"):
         ff.partials(tmp_path, time="at", by="k", frame=60, n=ff.Count())
+
+
+def test_times_of_any_year_are_kept(tmp_path: Path) -> None:
+    """Those before the year 1 and after 9999, too, in folders of their days."""
+    times = pa.array([-(2**60), -62_135_596_800_000_001, 0, 253_402_300_800_000_000, 2**60], pa.timestamp("us"))
+    stored = ff.partials(tmp_path, time="t", frame="1 hour", n=ff.Count(), at=ff.Max("t"))
+    for run in range(2):
+        stored.append(pa.table({"t": times}), run=str(run))
+    with pytest.warns(ff.FarTimesWarning):
+        found = stored.window(ff.tumbling("1 hour")).aggregate()
+    assert (found["n"].to_pylist(), found["at"].combine_chunks()) == ([2] * 5, times)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    half = "a\udc80"
+    stored = ff.partials(tmp_path, time="t", by="k", frame=60, n=ff.Count())
+    with pytest.raises(ff.QueryError, match=r"^the path is .*udc80', which is no text in Unicode"):
+        ff.partials(tmp_path / half, time="t", frame=60, n=ff.Count())
+    with pytest.raises(ff.QueryError, match=r"^run is 'a.udc80', which is no text in Unicode"):
+        stored.append(events(), run=half)
+    with pytest.raises(ff.QueryError, match=r"^the name of an output is 'a.udc80', which is no text in Unicode"):
+        ff.partials(tmp_path, time="t", frame=60, **{half: ff.Count()})
