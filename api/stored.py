@@ -478,10 +478,18 @@ class StoredPartials:
             return replace(found, added=False)
         engine, layout = self._fitting(self._engine(events), commit)
         if isinstance(engine, LocalEngine):
-            return self.table.append(layout, self._partials(engine, layout), run, within)
-        from .spark.stored.engine import append
+            added = self.table.append(layout, self._partials(engine, layout), run, within)
+        else:
+            from .spark.stored.engine import append
 
-        return append(cast(Any, engine), self.table, layout, run, within)
+            added = append(cast(Any, engine), self.table, layout, run, within)
+        if added.added and added.expired:
+            warn(
+                f"{added.expired} of {added.expired + added.events} events of the run {run!r} are of frames that "
+                ".expire(...) has taken away, and were left out",
+                DroppedEventsWarning,
+            )
+        return added
 
     def _fitting(self, engine: Engine, commit: Commit) -> tuple[Engine, Layout]:
         """Events in the types that the table has, and their layout; EngineError where they do not fit, or the query."""

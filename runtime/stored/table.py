@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
-from ...aggregators.errors import DroppedEventsWarning, EngineError, QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
@@ -27,7 +27,6 @@ from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan, changes, differing, fingerprint
-from ..reporting import warn
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
 from ..streams.late_events import matched
@@ -157,12 +156,6 @@ class Table:
 
         found = self.change(layout, added, check=bool(written.files)).run(run)
         assert found is not None
-        if found.expired and not is_in:
-            warn(
-                f"{found.expired} of {found.expired + found.events} events of the run {run!r} are of frames that "
-                ".expire(...) has taken away, and were left out",
-                DroppedEventsWarning,
-            )
         return replace(found, added=not is_in)
 
     def change(self, layout: Layout, make: Callable[[Commit, Change], Commit], *, check: bool = True) -> Commit:
@@ -379,8 +372,8 @@ class Change:
     def kept(self, before: Commit, files: Sequence[StoredFile]) -> tuple[list[StoredFile], int]:
         """New files without frames that are no longer kept, and how many events these have."""
         bound, layout = before.expired, self.layout
-        late = [] if bound is None else [each for each in files if each.first < bound]
-        if not late:
+        late = [each for each in files if bound is not None and each.first < bound]
+        if bound is None or not late:
             return [*files], 0
         rows = self.table.read(layout, late)
         expired = int(layout.counts(rows)[layout.ends(rows) <= bound].sum())

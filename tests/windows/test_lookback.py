@@ -241,6 +241,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ff.events(ZONED, time="t").window(ff.lookback("1 month", timezone="Mars")).aggregate(n=ff.Count()),
      ff.QueryError, "timezone is 'Mars'"),
     (lambda: counted(ff.lookback(1, at=AT)), ff.ColumnError, r"lookback\(at=\) lacks the column 'k'"),
+    (lambda: ff.events(AT, time="at", by="at").window(ff.lookback(1, at=AT)).aggregate(n=ff.Count()), ff.QueryError,
+     r"by= names 'at', the column of times in lookback\(at=\); expected another"),
     (lambda: counted(ff.lookback(1, at=NULL)), ff.ColumnError, r"column 'at' of lookback\(at=\) is null in 1 rows"),
     (lambda: counted(ff.lookback(1), ff.last_rows(2)), ff.QueryError, "a lookback and other windows; expected it al"),
     (lambda: counted(ff.lookback(1)), ff.QueryError, "would hide the column 'n_1' that is there"),
