@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
 from ...aggregators.errors import EngineError, QueryError
@@ -151,7 +150,7 @@ class DataFrameEngine:
         """The column of an ff.expr."""
         names = [name for path in expression.columns for name in (".".join(path), path[0])]
         schema = self.schema([name for name in names if name in self.df.columns])
-        return f.expr(in_spark(expression, schema, user, of_truth=of_truth))
+        return in_spark(expression, schema, user, of_truth=of_truth)
 
     def without_time(self, time: str) -> DataFrame:
         engine = self.with_fields([time])
