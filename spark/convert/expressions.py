@@ -11,8 +11,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ...aggregators.errors import QueryError
 from ...runtime.expressions.functions import DATE_TEXT, DOUBLE_TEXT, TIME_TEXT, WHOLE_TEXT
-from ...runtime.expressions.text import Expr
+from ...runtime.expressions.text import Expr, expr
 from ...runtime.expressions.typed import (
     BOOLEAN,
     DATE,
@@ -72,6 +73,14 @@ def in_spark(expression: Expr, schema: pa.Schema, user: str, *, of_truth: bool =
     """
     made: Column = made_by(SparkTarget(), expression, schema, user, of_truth=of_truth).made
     return made
+
+
+def parsed(text: str) -> Expr:
+    """Text of a user's as an expression, which Spark does not read; QueryError where it is none."""
+    try:
+        return expr(text)
+    except QueryError as error:
+        raise QueryError(f"{error}, or a Spark column, such as functions.expr makes of Spark's own SQL") from error
 
 
 def if_(condition: Column, one: Any, other: Any) -> Column:

@@ -398,7 +398,7 @@ def test_errors_before_a_job_starts(spark: SparkSession, tmp_path: Path, path: P
         r"where\(\) of files is given a builtins.int; expected ff.expr": lambda: files(path).where(1),
         "has k = 1, and string and int64 are not of one type": lambda: files(path).where("k = 1"),
         r"expected SQL as ff\.expr has it": lambda: frame().where(pc.field("k") == 1),
-        "does not fit the DataFrame": lambda: frame().where("kk = 1"),
+        "names the unknown column 'kk'; did you mean 'k'": lambda: frame().where("kk = 1"),
         "format is 'xml'": lambda: ff.files(path, format="xml"),
         "cannot be opened": lambda: files("nosuch://x/y"),
         r"'.*torn.parquet' cannot be read as Parquet": lambda: ours(ff.parquet(torn, spark=spark)),
