@@ -83,7 +83,7 @@ def test_a_colon_that_spark_takes_for_an_address(spark: SparkSession, tmp_path: 
         if format == "parquet":
             assert counted(ff.files(path, format=format, spark=spark)) == [2, 1]
         with pytest.raises(
-            ff.QueryError, match="Spark does not read .*with a colon in its name; expected another name"
+            ff.QueryError, match=r"Spark does not read .*with a colon in its name; expected another name"
         ):
             counted(ff.files(path, format=format, spark=spark), read="spark")
 
