@@ -170,7 +170,7 @@ def patterns(roots: Sequence[str]) -> Iterator[str]:
     if len(roots) < 2 or len(folders) > 1:
         return
     begin = os.path.commonprefix(names)  # noqa: RUF071  # of letters
-    end = os.path.commonprefix([name[: len(begin) - 1 : -1] for name in names])[::-1]  # noqa: RUF071
+    end = os.path.commonprefix([name[len(begin) :][::-1] for name in names])[::-1]  # noqa: RUF071
     begins = [begin, *(begin[: at + 1] for at in range(len(begin) - 2, -1, -1) if not begin[at].isalnum()), ""]
     ends = [end[at:] for at in range(len(end) - 1, -1, -1) if end[at] == "."]
     found = dict.fromkeys(f"{one}*{other}" for other in (*ends, "") for one in begins)
