@@ -47,10 +47,10 @@ class Events(Described, EventColumns, Generic[Result]):
         Parameters
         ----------
         condition
-            SQL that is the same on every engine, as :func:`~framefold.expr` has it. Or for Arrow data and files a
-            pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``, or the SQL as a string; files are not
-            read where their statistics, or the names of their folders, say that no event can meet it. For a DataFrame a
-            Spark column, or Spark's SQL as a string.
+            SQL that is the same on every engine, as :func:`~framefold.expr` has it, or its text. Or for Arrow data and
+            files a pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``; files are not read where their
+            statistics, or the names of their folders, say that no event can meet it. For a DataFrame a Spark column;
+            ``pyspark.sql.functions.expr`` makes one of Spark's own SQL.
 
         Raises
         ------

@@ -105,7 +105,7 @@ class Rows(NamedTuple):
 def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch) -> Rows:
     """Events as columns, without those that the plan drops."""
     types = plan.input_schema
-    events = (pa.table(events) if isinstance(events, pa.RecordBatch) else events).select(types.names)
+    events = (pa.Table.from_batches([events]) if isinstance(events, pa.RecordBatch) else events).select(types.names)
     if plan.null_time == "drop":
         events = drop_null_times(events, plan.time)
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}

@@ -138,6 +138,10 @@ def expr(text: str) -> Expr:
     """
     if not isinstance(text, str):
         raise QueryError(f"expr() is given {shown(text)}; expected SQL as text, such as 'price * amount'")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise QueryError(f"the expression {text!r} has half of a surrogate pair; expected whole characters") from error
     with needing("expr() needs", "sql"):
         from sqlglot import parse
         from sqlglot.errors import SqlglotError

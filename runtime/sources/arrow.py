@@ -60,7 +60,7 @@ class Source:
 
     def __init__(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatch):
-            data = pa.table(data)
+            data = pa.Table.from_batches([data])
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):

@@ -61,12 +61,12 @@ class ExtendedSource(Source):
 
     def _of_batches(self, read: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for batch in read:
-            yield from self._extended(pa.table(batch), columns).to_batches()
+            yield from self._extended(pa.Table.from_batches([batch]), columns).to_batches()
             del batch  # or it would be held while the next one is read
 
     def _of_reader(self, read: Reader, columns: Sequence[str]) -> Iterator[pa.Table]:
         for batch in read():
-            yield self._extended(batch if isinstance(batch, pa.Table) else pa.table(batch), columns)
+            yield self._extended(batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch]), columns)
             del batch  # or it would be held while the next one is read
 
     def _extended(self, events: pa.Table, columns: Sequence[str]) -> pa.Table:

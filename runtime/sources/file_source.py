@@ -109,7 +109,7 @@ class FileSource(Source):
                     yield batch
                 else:
                     with applied(self.condition):
-                        yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
+                        yield from pa.Table.from_batches([batch]).filter(self.condition).select(columns).to_batches()
                 del batch  # or it would be held while the next one is read
 
     def _input_columns(self, columns: Sequence[str]) -> list[str]:

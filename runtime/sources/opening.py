@@ -35,6 +35,12 @@ def schema_of(data: Any) -> pa.Schema:
     QueryError
         If it is no table of columns.
     """
+    cut = next((name for name in map(str, getattr(data, "columns", ())) if "\0" in name), None)
+    if cut is not None:  # the interface of C between libraries ends names there, and Polars the process
+        raise QueryError(
+            f"the column {cut!r} of a {type(data).__module__}.{type(data).__name__} has a NUL in its name, which only "
+            "tables of pyarrow keep; expected another name"
+        )
     try:
         found = pa.RecordBatchReader.from_stream(data).schema
     except REFUSALS as error:

@@ -1,14 +1,19 @@
-"""Expressions as text of Spark SQL, which means the same in every session."""
+"""Expressions as columns of Spark, which mean the same in every session."""
 
 from __future__ import annotations
 
 import datetime
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
+from ...aggregators.errors import QueryError
 from ...runtime.expressions.functions import DATE_TEXT, DOUBLE_TEXT, TIME_TEXT, WHOLE_TEXT
-from ...runtime.expressions.text import Expr
+from ...runtime.expressions.text import Expr, expr
 from ...runtime.expressions.typed import (
     BOOLEAN,
     DATE,
@@ -22,114 +27,137 @@ from ...runtime.expressions.typed import (
     WHOLE,
     made_by,
 )
+from .names import column
+from .types import to_spark
 
-TYPES = {BOOLEAN: "boolean", WHOLE: "bigint", DOUBLE: "double", TEXT: "string", DATE: "date", NULL: "void"}
-TYPES |= {INSTANT: "timestamp_ltz", LOCAL: "timestamp_ntz", DURATION: "interval day to second"}
 OF_TEXT = {WHOLE: WHOLE_TEXT, DOUBLE: DOUBLE_TEXT, DATE: DATE_TEXT, INSTANT: TIME_TEXT, LOCAL: TIME_TEXT}
-SIGNS = ("=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or")
 SUMS = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
-EXACT, BEYOND = "4503599627370496D", "9223372036854775808D"
+EXACT, BEYOND = 2.0**52, 2.0**63
 """Doubles from the first on are whole, and those from the second on have more than 64 bits."""
-CALLS = {
-    "/": "({0} / nullif({1}, 0))",
-    "%": "({0} % nullif({1}, 0))",
-    "floor": f"if(abs({{0}}) < {EXACT}, cast(floor({{0}}) as double), {{0}})",
-    "ceil": f"if(abs({{0}}) < {EXACT}, cast(ceil({{0}}) as double), {{0}})",
-    "not": "(not {0})",
-    "is null": "({0} is null)",
-    "isnan": "if({0} is null, null, isnan({0}))",
-    "length": "cast(length({0}) as bigint)",
+CALLS: dict[str, Any] = {
+    "=": lambda one, other: one == other,
+    "<>": lambda one, other: one != other,
+    "<": lambda one, other: one < other,
+    "<=": lambda one, other: one <= other,
+    ">": lambda one, other: one > other,
+    ">=": lambda one, other: one >= other,
+    "<=>": Column.eqNullSafe,
+    "and": lambda one, other: one & other,
+    "or": lambda one, other: one | other,
+    "+": lambda one, other: one + other,
+    "-": lambda one, other: one - other,
+    "*": lambda one, other: one * other,
+    "/": lambda one, other: one / f.nullif(other, f.lit(0)),
+    "%": lambda one, other: one % f.nullif(other, f.lit(0)),
+    "floor": lambda of: if_(f.abs(of) < EXACT, f.floor(of).cast("double"), of),
+    "ceil": lambda of: if_(f.abs(of) < EXACT, f.ceil(of).cast("double"), of),
+    "not": lambda of: ~of,
+    "is null": Column.isNull,
+    "isnan": lambda of: if_(of.isNull(), None, f.isnan(of)),
+    "length": lambda of: f.length(of).cast("bigint"),
+    "like": Column.like,
+    "if": lambda condition, one, other: if_(condition, one, other),
 }
 
 
-def in_spark(expression: Expr, schema: pa.Schema, user: str, *, of_truth: bool = False) -> str:
-    """An expression on the columns of a schema, as SQL; whether or not the session is ANSI's, and in which zone it is.
+def in_spark(expression: Expr, schema: pa.Schema, user: str, *, of_truth: bool = False) -> Column:
+    """An expression on the columns of a schema; whether or not the session is ANSI's, and in which zone it is.
+
+    It is built of columns, and not as text: in that Spark would put the value of a setting, or of a variable of the
+    environment, in place of ``${...}``.
 
     Raises
     ------
     ColumnError
         If it does not fit the columns.
     """
-    return str(made_by(SparkTarget(), expression, schema, user, of_truth=of_truth).made)
+    made: Column = made_by(SparkTarget(), expression, schema, user, of_truth=of_truth).made
+    return made
 
 
-def name_of(kind: pa.DataType) -> str:
-    """The name of a type in SQL."""
-    return f"decimal({kind.precision}, {kind.scale})" if pa.types.is_decimal(kind) else TYPES[kind]
+def parsed(text: str) -> Expr:
+    """Text of a user's as an expression, which Spark does not read; QueryError where it is none."""
+    try:
+        return expr(text)
+    except QueryError as error:
+        raise QueryError(f"{error}, or a Spark column, such as functions.expr makes of Spark's own SQL") from error
 
 
-def text(value: str) -> str:
-    """A literal of text, whatever the session does with backslashes."""
-    plain = value.isascii() and value.isprintable() and "\\" not in value and "'" not in value
-    return f"'{value}'" if plain else f"decode(unhex('{value.encode().hex()}'), 'utf-8')"
+def if_(condition: Column, one: Any, other: Any) -> Column:
+    """The first value where a condition is true, else the other one."""
+    return f.when(condition, one).otherwise(other)
 
 
-def interval(micros: int | str) -> str:
+def interval(micros: Column) -> Column:
     """The interval of some microseconds."""
-    return f"make_dt_interval(0, 0, 0, cast({micros} as decimal(24, 0)) / 1000000)"
+    none = f.lit(0)
+    return f.make_dt_interval(none, none, none, micros.cast(t.DecimalType(24, 0)) / f.lit(1_000_000))
 
 
 class SparkTarget:
-    """Makes SQL."""
+    """Makes columns of Spark."""
 
-    def column(self, path: tuple[str, ...], type: pa.DataType, kind: pa.DataType) -> str:
-        named = ".".join("`" + part.replace("`", "``") + "`" for part in path)
-        return named if type == kind else f"cast({named} as {name_of(kind)})"
+    def column(self, path: tuple[str, ...], type: pa.DataType, kind: pa.DataType) -> Column:
+        found = reduce(Column.getField, path[1:], column(path[0]))
+        return found if type == kind else found.cast(kind_of(kind))
 
-    def literal(self, value: Any, kind: pa.DataType) -> str:
-        if value is None:
-            return f"cast(null as {name_of(kind)})"
+    def literal(self, value: Any, kind: pa.DataType) -> Column:
+        if kind == DURATION and value is not None:
+            return interval(f.lit(value // datetime.timedelta(microseconds=1)))
+        if value is None or kind in (BOOLEAN, DOUBLE, TEXT):
+            made = f.lit(value)
+            return made if value is not None or kind == NULL else made.cast(kind_of(kind))
+        if isinstance(value, datetime.datetime):
+            value = value.isoformat(" ")
+        return f.lit(f"{value:f}" if pa.types.is_decimal(kind) else str(value)).cast(kind_of(kind))
+
+    def cast(self, value: Column, kind: pa.DataType, to: pa.DataType) -> Column:
         if kind == TEXT:
-            return text(value)
-        if kind in (DATE, INSTANT, LOCAL):
-            return f"{name_of(kind)} '{value.isoformat(' ') if isinstance(value, datetime.datetime) else value}'"
-        if kind == DURATION:
-            return interval(value // datetime.timedelta(microseconds=1))
-        if kind == BOOLEAN:
-            return str(value).lower()
-        if kind == DOUBLE:
-            return f"({value!r}D)"
-        return f"cast('{value:f}' as {name_of(kind)})" if pa.types.is_decimal(kind) else f"({value}L)"
-
-    def cast(self, value: Any, kind: pa.DataType, to: pa.DataType) -> str:
-        if kind == TEXT:
+            trimmed = f.trim(value)
             if to in (INSTANT, LOCAL):
-                clock = f"if(length(trim({value})) = 10, '00:00:00', substring(trim({value}), 12))"
-                parts = f"substring(trim({value}), 1, 10), ' ', {clock}, '{'+00:00' if to == INSTANT else ''}'"
-                read = f"try_cast(concat({parts}) as {name_of(to)})"
+                clock = if_(f.length(trimmed) == 10, "00:00:00", f.call_function("substring", trimmed, f.lit(12)))
+                zone = f.lit("+00:00" if to == INSTANT else "")
+                read = f.concat(f.substring(trimmed, 1, 10), f.lit(" "), clock, zone)
             else:
-                read = f"try_cast(trim({value}) as {name_of(to)})"
-            return f"if(trim({value}) rlike {text(OF_TEXT[to])}, {read}, null)"
+                read = trimmed
+            return if_(trimmed.rlike(OF_TEXT[to]), read.try_cast(kind_of(to)), None)
         if to == BOOLEAN:
-            return f"({value} <> 0)"
+            return value != 0
         if (kind, to) == (DOUBLE, WHOLE):
-            return f"if(abs({value}) < {BEYOND}, try_cast({value} as bigint), null)"
+            return if_(f.abs(value) < BEYOND, value.try_cast(kind_of(to)), None)
         if (kind, to) == (DATE, INSTANT):
-            return f"timestamp_micros(unix_date({value}) * {DAY}L)"
+            return f.timestamp_micros(f.unix_date(value) * f.lit(DAY))
         if (kind, to) == (INSTANT, DATE):
-            micros = f"unix_micros({value})"
-            return f"date_from_unix_date(cast(({micros} - pmod({micros}, {DAY}L)) div {DAY}L as int))"
-        return f"{'try_' if pa.types.is_decimal(to) else ''}cast({value} as {name_of(to)})"
+            micros = f.unix_micros(value)
+            days = f.call_function("div", micros - f.pmod(micros, f.lit(DAY)), f.lit(DAY))
+            return f.date_from_unix_date(days.cast("int"))
+        return value.try_cast(kind_of(to)) if pa.types.is_decimal(to) else value.cast(kind_of(to))
 
-    def call(self, name: str, kind: pa.DataType, *values: Any) -> str:
-        if name in CALLS:
-            return CALLS[name].format(*values)
+    def call(self, name: str, kind: pa.DataType, *values: Any) -> Column:
         if name in SUMS and kind == WHOLE:
-            name = SUMS[name]
-        if name in SIGNS or name in SUMS:
-            return f"({f' {name} '.join(values)})"
-        if name == "like":
-            return f"({values[0]} like {text(values[1])})"
+            return f.call_function(SUMS[name], *values)
+        if name in CALLS:
+            made: Column = CALLS[name](*values)
+            return made
         if name == "shift":
             return self._shifted(kind, *values)
         if name == "elapsed":
-            micros = f"try_subtract(unix_micros({values[0]}), unix_micros({values[1]}))"
-            return interval(micros) if kind == INSTANT else f"({values[0]} - {values[1]})"
-        return f"{name}({', '.join(str(each) for each in values if each is not None)})"
+            one, other = values
+            return interval(f.try_subtract(*map(f.unix_micros, values))) if kind == INSTANT else one - other
+        if name == "substring":
+            values = (values[0], *(f.lit(each) for each in values[1:] if each is not None))
+        return f.call_function(name, *values)
 
-    def _shifted(self, kind: pa.DataType, value: str, micros: int) -> str:
+    def _shifted(self, kind: pa.DataType, value: Column, micros: int) -> Column:
         if kind == DATE:
-            return f"date_add({value}, {micros // DAY})"
+            return f.date_add(value, micros // DAY)
         if kind == LOCAL:
-            return f"({value} + {interval(micros)})"
-        return f"timestamp_micros(try_add(unix_micros({value}), {micros}L))"
+            return value + interval(f.lit(micros))
+        return f.timestamp_micros(f.try_add(f.unix_micros(value), f.lit(micros).cast("bigint")))
+
+
+def kind_of(kind: pa.DataType) -> t.DataType:
+    """The type of a kind."""
+    found = to_spark(kind)
+    assert found is not None, kind
+    return found

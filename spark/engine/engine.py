@@ -7,9 +7,8 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from ...aggregators.contract.column_expressions import kind_of
 from ...aggregators.errors import EngineError, QueryError
@@ -21,7 +20,7 @@ from ...runtime.sources.computed import INPUT
 from ...runtime.sources.conditions import WHERE
 from ...runtime.sources.files import one_line
 from ...runtime.sources.struct_fields import struct_paths
-from ..convert.expressions import in_spark
+from ..convert.expressions import in_spark, parsed
 from ..convert.names import check_result, column, type_in
 from ..convert.types import collected, input_schema, output_schema
 from ..options import Options
@@ -103,18 +102,19 @@ class DataFrameEngine:
         return self.of(self.df.select("*", *added)) if added else self
 
     def where(self, condition: Any) -> DataFrameEngine:
-        if isinstance(condition, Expr):
+        if isinstance(condition, (str, Expr)):
+            condition = parsed(condition) if isinstance(condition, str) else condition
             condition = self.column_of(condition, WHERE, of_truth=True)
-        if not isinstance(condition, (Column, str)):
+        if not isinstance(condition, Column):
             kind = type(condition)
             raise QueryError(
-                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected SQL as ff.expr has "
-                "it, or Spark's as a string, or a Spark column such as functions.col('x') > 0"
+                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected SQL as "
+                "ff.expr has it, or a Spark column such as functions.col('x') > 0"
             )
         try:
             some = self.df.where(condition)
             some.schema  # noqa: B018  # through Connect, only this analyses the condition
-        except (AnalysisException, ParseException) as error:
+        except AnalysisException as error:
             raise QueryError(
                 f"the condition {condition} of where() does not fit the DataFrame: {reason(error)}"
             ) from error
@@ -151,7 +151,7 @@ class DataFrameEngine:
         """The column of an ff.expr."""
         names = [name for path in expression.columns for name in (".".join(path), path[0])]
         schema = self.schema([name for name in names if name in self.df.columns])
-        return f.expr(in_spark(expression, schema, user, of_truth=of_truth))
+        return in_spark(expression, schema, user, of_truth=of_truth)
 
     def without_time(self, time: str) -> DataFrame:
         engine = self.with_fields([time])

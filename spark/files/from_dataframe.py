@@ -20,6 +20,9 @@ from ..input.scan_bounds import explained, footer_of
 from ..session.conf_overrides import LOCK, replaced_conf
 from .parquet_types import kinds
 
+MOST_PATTERNS = 8
+"""How many patterns of names are tried."""
+
 _paths: WeakKeyDictionary[DataFrame, list[str]] = WeakKeyDictionary()
 """The paths that some DataFrames were given, which never change."""
 
@@ -44,7 +47,8 @@ def paths_of(df: Any) -> list[str]:
     found = f"reads {len(files)} files" if files else "reads no files"
     raise QueryError(
         f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
-        "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
+        "a table of a catalog, or read with options or by an unusual pattern); expected spark.read.parquet(path), "
+        "maybe with fewer columns"
     )
 
 
@@ -72,6 +76,7 @@ def possible(df: DataFrame, files: list[str]) -> Iterator[tuple[list[str], Struc
     ways = [roots] if len(roots) > 1 else [[spelt] for spelt in spellings(roots[0])]
     for columns in dict.fromkeys((schema, None)):
         yield from ((paths, columns) for paths in ways)
+    yield from (([each], schema) for each in patterns(roots))
 
 
 def reads(df: DataFrame, paths: list[str], schema: StructType | None, files: list[str]) -> bool:
@@ -153,6 +158,27 @@ def usual(files: list[str]) -> list[list[str]]:
     ways = [sorted(map(as_typed, each)) for each in places]
     below = [[os.path.relpath(way[0])] for way in ways if len(way) == 1 and way[0].startswith(f"{os.getcwd()}/")]
     return [*ways, *below]
+
+
+def patterns(roots: Sequence[str]) -> Iterator[str]:
+    """The patterns that may have been given for several files or folders of one folder, with one ``*`` in their names.
+
+    >>> list(patterns(["s3a://trips/2026-07-01.parquet", "s3a://trips/2026-07-02.parquet"]))[1:3]
+    ['s3a://trips/2026-07-*.parquet', 's3a://trips/2026-*.parquet']
+    """
+    folders, names = {os.path.dirname(root) for root in roots}, [os.path.basename(root) for root in roots]
+    if len(roots) < 2 or len(folders) > 1:
+        return
+    begin = os.path.commonprefix(names)  # noqa: RUF071  # of letters
+    end = os.path.commonprefix([name[len(begin) :][::-1] for name in names])[::-1]  # noqa: RUF071
+    begins = [begin, *(begin[: at + 1] for at in range(len(begin) - 2, -1, -1) if not begin[at].isalnum()), ""]
+    ends = [end[at:] for at in range(len(end) - 1, -1, -1) if end[at] == "."]
+    found = dict.fromkeys(f"{one}*{other}" for other in (*ends, "") for one in begins)
+    folder = as_typed(folders.pop())
+    places = [f"{folder}/{name}" for name in list(found)[:MOST_PATTERNS]]
+    if f"{folder}/".startswith(f"{os.getcwd()}/"):
+        yield from map(os.path.relpath, places)
+    yield from places
 
 
 def spellings(root: str) -> Iterator[str]:

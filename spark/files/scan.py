@@ -176,6 +176,11 @@ class Scan:
         except Exception as error:
             if self.unopened is not None:
                 raise QueryError(f"{self.unopened}; Spark cannot read it either: {first_cause(error)}") from error
+            colon = next((file.path for file in self.listed if ":" in file.path), None)
+            if colon is not None and "Relative path in absolute URI" in str(error):
+                raise QueryError(
+                    f"Spark does not read {colon!r}, with a colon in its name; expected another name"
+                ) from error
             if self.files.format == "parquet" and (found := self._refused()) is not None:
                 raise QueryError(
                     f"{found}, for which Spark reads none of the files, and tasks do not read them as {self.unusual}; "

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
@@ -21,6 +21,7 @@ from ...runtime.frames.windows import RowOrder, WithValidity
 from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.join_spec import JoinSpec
 from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, RESERVED, TO, TS, WEIGHT, values_of
+from ..convert.expressions import parsed
 from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
@@ -54,18 +55,17 @@ class DataFrameOperators:
         return data
 
     def condition(self, condition: Any) -> Any:
-        return condition
+        return parsed(condition) if isinstance(condition, str) else condition
 
     def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
+        if isinstance(condition, Expr):
+            return {path[0] for path in condition.columns} <= {*names}
         loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
         for logger in loggers:
             logger.disabled = True  # of errors that nobody made
         try:
-            some = only(engine.df, names)
-            if isinstance(condition, Expr):
-                return {path[0] for path in condition.columns} <= {*some.columns}
-            some.where(condition).schema  # noqa: B018  # through Connect, only this analyses it
-        except (AnalysisException, ParseException):
+            only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
+        except AnalysisException:
             return False
         finally:
             for logger in loggers:
@@ -127,23 +127,22 @@ class DataFrameOperators:
         )  # fmt: skip
 
     def where(self, data: DataFrame, condition: Any) -> DataFrame:
-        if isinstance(condition, str):
-            DataFrameEngine(only(data, data.columns)).where(condition)
         return DataFrameEngine(data).where(condition).df
 
     def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
         found = [column(name) for name in names]
         for name, each in computed.items():
-            if isinstance(each, Expr):
-                each = DataFrameEngine(data).column_of(each, f"the column {name} of select()")
-            if not isinstance(each, (str, Column)):
+            made = self.condition(each)
+            if isinstance(made, Expr):
+                made = DataFrameEngine(data).column_of(made, f"the column {name} of select()")
+            if not isinstance(made, Column):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a Spark column")
-            found.append((f.expr(each) if isinstance(each, str) else each).alias(name))
+            found.append(made.alias(name))
         stamp = [f.col(TS)] if TS in data.columns else []
         try:
             rows = data.select(*stamp, *found, FROM, TO)
             rows.schema  # noqa: B018  # through Connect, only this analyses the columns
-        except (AnalysisException, ParseException) as error:
+        except AnalysisException as error:
             raise QueryError(f"a column of select() does not fit the DataFrame: {reason(error)}") from error
         check_apart(data.sparkSession, rows.columns)
         return rows
@@ -222,7 +221,7 @@ class DataFrameOperators:
         origin = since or 0
         begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
-        rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
+        rows = rows.withColumns({"#begin": begin, "#end": end}).where(f.col("#begin") <= f.col("#end"))
         rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
         found = [own(name, inner) for name in others]
         return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *found).orderBy(AT)

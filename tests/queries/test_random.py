@@ -44,7 +44,7 @@ FEW = 3
 LETTERS = pa.chunked_array([["a", "b", "c", "z"]])
 NAMES = [
     "#rank", "#first", "${env:HOME}", "${spark.my.v}", "a.b", "`", '"', "'; --", "x y", "é", "#samples of x",
-    "window.start",
+    "window.start", "it's", "new\nline", "back\\slash\\n", "50%_%s", "{0}", "${system:user.home}",
 ]  # fmt: skip
 LAYOUTS = [
     "table", "batches", "small", "numpy", *(["views"] if HAS_VIEWS else []), "file", "decoded file", "arrow file",

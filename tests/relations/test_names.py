@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SETS = [
     ("${spark.my.v}", "a b", "c.d"), ("#times", "#rank", "c0"), ("#tick", "#until", "#first"),
-    ("#island", "#new", "#place"), ("e`f", "key", "rank"), ("#begin", "#number", "#low"),
+    ("#island", "#new", "#place"), ("e`f", "key", "${env:HOME}"), ("it's\n\0", "back\\slash", "50%_{0}"),
+    ("#begin", "#number", "#low"),
 ]  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def test_any_names(number: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, *(pytest.param(each, marks=pytest.mark.slow) for each in (0, 2, 3, 4, 5))])
+@pytest.mark.parametrize("number", range(len(SETS)))
 def test_any_names_on_spark(spark: SparkSession, number: int) -> None:
     seeds = [20_000 + 11 * shape + number for shape in (2, 4, 5, 7)]  # join, distinct, difference, groups of a join
     queries = [under(seed, number) for seed in seeds]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
 AWKWARD = "a b+50% %20 x#y é→日"
-PATTERN = "[1] {z,w} q?x=1&2;'\" ^`|~"
+PATTERN = "[1] {z,w} q?x=1&2;'\" ^`|~ ${a}$1 '\\$ \\n\n"
 """What Spark's readers, and shells, would see patterns in."""
 
 COUNT: dict[str, Any] = {"n": ff.Count()}
@@ -72,6 +72,20 @@ def test_files(spark: SparkSession, tmp_path: Path, name: str) -> None:
         df = spark.read.parquet(str(tmp_path / f"parquet {name}"))
         assert counted(df) == [2, 1]
         assert counted(ff.parquet.from_dataframe(df)) == [2, 1]
+
+
+def test_a_colon_that_spark_takes_for_an_address(spark: SparkSession, tmp_path: Path) -> None:
+    """Hadoop does; tasks read such files of Parquet."""
+    for format, folder in (("orc", "plain"), ("orc", "${env:HOME}"), ("parquet", "${env:HOME}")):
+        (tmp_path / format / folder).mkdir(parents=True)
+        WRITERS[format](EVENTS, path := tmp_path / format / folder / "${env:HOME}")
+        assert counted(ff.files(path, format=format)) == [2, 1]
+        if format == "parquet":
+            assert counted(ff.files(path, format=format, spark=spark)) == [2, 1]
+        with pytest.raises(
+            ff.QueryError, match=r"Spark does not read .*with a colon in its name; expected another name"
+        ):
+            counted(ff.files(path, format=format, spark=spark), read="spark")
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.classic("the command line"))])

@@ -398,7 +398,7 @@ def test_errors_before_a_job_starts(spark: SparkSession, tmp_path: Path, path: P
         r"where\(\) of files is given a builtins.int; expected ff.expr": lambda: files(path).where(1),
         "has k = 1, and string and int64 are not of one type": lambda: files(path).where("k = 1"),
         r"expected SQL as ff\.expr has it": lambda: frame().where(pc.field("k") == 1),
-        "does not fit the DataFrame": lambda: frame().where("kk = 1"),
+        "names the unknown column 'kk'; did you mean 'k'": lambda: frame().where("kk = 1"),
         "format is 'xml'": lambda: ff.files(path, format="xml"),
         "cannot be opened": lambda: files("nosuch://x/y"),
         r"'.*torn.parquet' cannot be read as Parquet": lambda: ours(ff.parquet(torn, spark=spark)),
@@ -433,6 +433,14 @@ def test_a_dataframe_that_is_files_and_nothing_else(spark: SparkSession, tmp_pat
     source = ff.parquet.from_dataframe(df.select("x", "k", "ts", "i"))
     assert listed(ours(source)) == listed(ours(df))
     assert listed(both(source)) == listed(both(df))
+    for day in ("06-30", "07-01", "07-02"):
+        pq.write_table(table(20), tmp_path / f"2026-{day}.parquet")
+    for pattern, count in (("2026-07-*.parquet", 2), ("2026-*", 3)):
+        some = spark.read.parquet(f"{tmp_path}/{pattern}")
+        assert listed(ours(ff.parquet.from_dataframe(some))) == listed(ours(some))
+        assert some.count() == 20 * count
+    with pytest.raises(ff.QueryError, match="or by an unusual pattern"):
+        ff.parquet.from_dataframe(spark.read.parquet(f"{tmp_path}/2026-0?-0*.parquet"))
     pyarrow.csv.write_csv(table(20), tmp_path / "c.csv")
     other = [df.where("i > 0"), df.withColumn("i", f.col("i") + 1), df.limit(10), df.union(df), spark.range(10)]
     for each in [*other, spark.read.csv(str(tmp_path / "c.csv"))]:

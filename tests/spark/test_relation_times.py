@@ -72,6 +72,8 @@ def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> N
 
 def test_views_and_errors(spark: SparkSession) -> None:
     """States and instants go by the session's zone where they have none; a null time fails as it is read."""
+    from pyspark.sql import functions as f
+
     with conf(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
         scd2 = spark.sql("""
             select * from values ('a', 1, timestamp'2026-05-01', null),
@@ -95,12 +97,15 @@ def test_views_and_errors(spark: SparkSession) -> None:
         wrong = spark.sql("select 3 as a, 2 as b")
         with pytest.raises(Exception, match="a row ends before it starts; expected 'b' after 'a'"):
             ff.relation(wrong, valid_from="a", valid_to="b").rows().collect()
-        of_lists, local = rates.select(k="x", x="array(x)"), pa.table({"a": [1], "b": [2]})
+        of_lists, local = rates.select(k="x", x=f.array("x")), pa.table({"a": [1], "b": [2]})
         types = "columns of one name are of types that do not go together"
         for ask, sentence in (
-            (lambda: rates.where("y > 1"), "the condition y > 1 of where"),
-            (lambda: rates.select("k").where("x > 1"), "the condition x > 1 of where"),
-            (lambda: rates.select(y="q + 1"), "a column of select.* does not fit the DataFrame"),
+            (lambda: rates.where("y > 1"), "the condition of where.* 'y > 1' names the unknown column 'y'"),
+            (lambda: rates.select("k").where("x > 1"), "the condition of where.* 'x > 1' names the unknown column 'x'"),
+            (lambda: rates.select(y="q + 1"), "the column y of select.* names the unknown column 'q'"),
+            (lambda: rates.select(y=f.col("q") + 1), "a column of select.* does not fit the DataFrame"),
+            (lambda: rates.where(f.col("q") > 1), "the condition .*q, 1.* of where.* does not fit the DataFrame"),
+            (lambda: rates.where("array(x) is null"), "has ARRAY.*or a Spark column, such as functions.expr makes"),
             (lambda: rates.select(y=3), "expected SQL, or a Spark column"),
             (lambda: rates.union(of_lists), types),
             (lambda: rates.join(ff.relation(local, valid_from="a", valid_to="b")), "expected one engine"),
