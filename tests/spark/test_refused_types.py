@@ -53,9 +53,10 @@ def test_times_in_nanoseconds(spark: SparkSession, tmp_path: Path, zone: str | N
         tmp_path, pa.array(SECONDS, pa.timestamp("ns", zone)), u=pa.array(SECONDS, pa.timestamp("ns", "UTC"))
     )
     ten, of_spark = ff.tumbling("5 seconds"), ff.parquet(path, spark=spark)
+    events = pq.read_table(path)
+    events = events.set_column(events.column_names.index("t"), "t", events["t"].cast(pa.timestamp("us")))
     expected = duckdb.sql(
-        f"SELECT k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP) AS w, sum(x) FROM '{path}' GROUP BY ALL "
-        "ORDER BY ALL"
+        "SELECT k, time_bucket(INTERVAL '5 seconds', t) AS w, sum(x) FROM events GROUP BY ALL ORDER BY ALL"
     ).fetchall()
     for options in ({}, {"read": "spark"}, {"accumulate": "spark"}, {"combine": "executors"}):
         assert found(query(of_spark, ten, **options).aggregate(v=ff.Sum("x"))) == list(map(list, expected))
