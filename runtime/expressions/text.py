@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
+from ...aggregators.contract.unevaluated import Unevaluated, shown_operand
 from ...aggregators.errors import QueryError, needing, shown
 
 __all__ = ["Expr", "expr"]
@@ -35,6 +37,7 @@ WORDS = (
     "columns, literals, + - * / %, comparisons, and, or, not, is, in, between, like, case, if, coalesce, nullif, cast, "
     "abs, round, floor, ceil, ln, log10, exp, sqrt, pow, isnan, upper, lower, length, trim, substring, concat, ||"
 )
+WHOLE = "expected all of it in one text, such as ff.expr('x > 1 and y > 1')"
 
 
 @cache
@@ -72,7 +75,7 @@ def dialect() -> Any:
 
 
 @dataclass(frozen=True)
-class Expr:
+class Expr(Unevaluated):
     """An expression in SQL; made by :func:`expr`."""
 
     text: str
@@ -83,6 +86,13 @@ class Expr:
 
     def __repr__(self) -> str:
         return f"expr({self.text!r})"
+
+    def refuse(self, call: Callable[..., str], operands: Sequence[Any]) -> NoReturn:
+        """Raise a QueryError that asks for one text."""
+        raise QueryError(f"{call(*map(shown_operand, operands))} is no expression; {WHOLE}")
+
+    def __bool__(self) -> NoReturn:
+        raise QueryError(f"{self!r} has no truth value, as and, or, not and if need; {WHOLE}")
 
     def cast(self, type: str) -> Expr:
         """The expression as another type, such as ``"bigint"``."""
