@@ -42,7 +42,14 @@ class Operation(Unevaluated, Bindable):
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.
 
-        See :class:`Then`; ``result`` is the type of what the function returns.
+        One rule says what the function gets, by the type of the results:
+
+        - numbers, booleans, timestamps, dates and durations: a numpy array;
+        - text, binary, decimals, lists and all else: an Arrow array;
+        - a struct, such as of ``ff.AllOf``: a dict of its fields, each by this rule.
+
+        The result is null where that of the operation is, or any field of a struct. ``result`` is the type of what the
+        function returns, an Arrow type or its name; a trial tells it where None.
         """
         return Then(self, function, result)
 

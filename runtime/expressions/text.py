@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ def dialect() -> Any:
     """
     from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
+
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what is not known is said by errors
 
     words: Any = vars(tokens)["TokenType"]
 
@@ -163,8 +166,20 @@ def expr(text: str) -> Expr:
             raise SqlglotError(f"it has {len(trees)} statements")
         return of_tree(trees[0], text)
     except (SqlglotError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
+        raise QueryError(f"the expression {text!r} is no SQL of one value: {why(error)}; expected {WORDS}") from error
+
+
+def why(error: Exception) -> str:
+    """What sqlglot cannot read, by the text at that place."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    places = getattr(error, "errors", ())
+    if not places:
+        single = not str(error).startswith("Error tokenizing")
+        return str(error) if single else "a quote in it is not closed"
+    before, here = (re.sub(r"\s+", " ", places[0].get(name) or "") for name in ("start_context", "highlight"))
+    text = re.sub(r"\s+", " ", before[-20:] + here).strip()
+    return f"it cannot be read on after {text!r}"
 
 
 def of_tree(tree: Any, text: str) -> Expr:

@@ -52,6 +52,7 @@ def test_errors_and_help_say_the_public_name() -> None:
     assert "class Sum in module framefold\n" in pydoc.render_doc(ff.Sum, renderer=pydoc.plaintext)
     assert "class Sum(" in pydoc.render_doc(ff, renderer=pydoc.plaintext)
     assert inspect.signature(ff.sliding).parameters
+    assert [name for name in dir(ff) if not name.startswith("__")] == sorted(set(ff.__all__) - {"__version__"})
 
 
 def test_whose_code_it_is_does_not_change() -> None:

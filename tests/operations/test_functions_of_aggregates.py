@@ -169,3 +169,21 @@ def test_nothing_takes_an_operation_for_a_value() -> None:
         with pytest.raises(ff.QueryError) as caught:
             wrong()
         assert str(caught.value).startswith(sentence)
+
+
+def test_what_a_function_of_results_gets_follows_from_their_type() -> None:
+    seen: dict[str, Any] = {}
+    values = {
+        "numpy.ndarray": [1, 1.5, True, dt.datetime(2026, 1, 1), dt.date(2026, 1, 1), dt.timedelta(1)],
+        "pyarrow.lib": ["a", b"a", decimal.Decimal("1.5"), [1, 2], dt.time(1)],
+        "builtins.dict": [{"a": 1, "b": "x"}],
+    }
+    for expected, each in ((kind, value) for kind, some in values.items() for value in some):
+
+        def kept(results: Any) -> Any:
+            seen["kind"] = f"{type(results).__module__}.{type(results).__name__}"
+            return np.zeros(len(results["a"] if isinstance(results, dict) else results))
+
+        query = ff.events(pa.table({"t": [0], "v": [each]}), time="t").window(WINDOW)
+        assert query.aggregate(r=ff.Last("v").then(kept, result="float64"))["r"].to_pylist() == [0.0]
+        assert seen["kind"].startswith(expected), (each, seen)
