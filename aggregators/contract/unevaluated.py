@@ -1,4 +1,4 @@
-"""Which operators of Python and functions of numpy are refused where values are computed later."""
+"""Which operators are refused where values are computed later."""
 
 from __future__ import annotations
 
