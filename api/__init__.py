@@ -74,7 +74,7 @@ else:  # a name is there when it is asked for: the command line's help needs non
         return loaded.__all__
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+        return sorted({name for name in globals() if name.startswith("__")} | {*__getattr__("__all__")})
 
     def _version() -> str:
         """What the metadata of the installed package say."""

@@ -90,7 +90,10 @@ class Lookback:
         kind = plain_type(labels.schema.field("at").type)
         column, times = labels.column("at"), TimeColumn("at", kind, "lookback(at=)")
         if column.null_count:
-            raise ColumnError(f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time")
+            raise ColumnError(
+                f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time in every row, "
+                "as null_time= is of events only"
+            )
         ticks = times.ticks(plain(column, kind))
         starts = [reach_of(times, size, "lookback()", self.timezone).back().of(ticks) for size in self.sizes]
         how = ("at", tuple(by), "at", None, self.closed, "emit", rows, *self.edges(ticks, starts))

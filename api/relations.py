@@ -166,7 +166,7 @@ class Relation(Generic[Result]):
         *,
         prefix: str = "right_",
         stamp: Literal["min", "max", "left", "right"] | None = None,
-        how: Literal["inner", "left", "asof"] = "inner",
+        how: Literal["inner", "left", "asof", "at"] = "inner",
     ) -> Relation[Result]:
         """Pairs of rows of equal keys, for as long as both are valid: up to the earlier of both ends.
 
@@ -181,11 +181,14 @@ class Relation(Generic[Result]):
             What the names of all columns of the right begin with in the result.
         stamp
             The time ``ts`` of a pair: ``"min"``, the lesser of both, ``"max"``, or that of one side, ``"left"`` or
-            ``"right"``. By default the lesser; with ``how="asof"`` that of the left.
+            ``"right"``. By default the lesser; with ``how="asof"`` and ``how="at"`` that of the left.
         how
             ``"inner"``; ``"left"`` also gives the parts of a validity on the left in which no row of the right matches;
             ``"asof"`` gives each row on the left once, as long as it is valid, with the last row of the right by key:
-            the one of the greatest ``ts`` (or ``valid_from``, where rows have no time of their own) not after its own.
+            the one of the greatest ``ts`` (or ``valid_from``, where rows have no time of their own) not after its own,
+            even if that row has ended by then; ``"at"`` gives each row on the left, as long as it is valid, with the
+            rows of the right by key that are valid at its ``ts`` (or ``valid_from``): in tables of validities with the
+            one that was true at its time. If there is none, the columns of the right are null.
 
         Raises
         ------
@@ -204,9 +207,9 @@ class Relation(Generic[Result]):
         [(2, 1.0, 2, 3), (2, 1.2, 3, 6)]
         """
         self._alike(other, "join")
-        stamp = stamp or ("left" if how == "asof" else "min")
+        stamp = stamp or ("left" if how in ("asof", "at") else "min")
         one_of("stamp", stamp, ("min", "max", "left", "right"))
-        one_of("how", how, ("inner", "left", "asof"))
+        one_of("how", how, ("inner", "left", "asof", "at"))
         if not isinstance(prefix, str):
             raise QueryError(f"prefix of join() is {prefix!r}; expected text, such as 'right_'")
         pairs = pairs_of(on)
@@ -228,7 +231,7 @@ class Relation(Generic[Result]):
         elif how == "left":
             updates, why = Updates.of("strict"), "a part without a match ends when one comes"
         else:
-            updates, why = self.updates, "a row on the left is given once, for as long as it is valid"
+            updates, why = self.updates, "a row on the left is given for as long as it is valid"
         keys = ", ".join(one if one == right else f"{one} = {right}" for one, right in pairs) or "nothing"
         words = f"{'' if how == 'inner' else how + ' '}join on {keys}"
         return self._then(self.operators.join(self.data, other.data, spec), updates, words, why, other)

@@ -35,8 +35,8 @@ def windows_from(
     start, end
         Its columns with the bounds of the windows, of the type of the events' time.
     by
-        Its key columns, as many as the events have; then a window is for the events of its key. Where None, every
-        window is for every key that has events.
+        Its key columns, as many as the events have; then a window is for the events of its key, and a null is equal to
+        no key. Where None, every window is for every key that has events.
     at
         Its column with the time that results are stamped with; ``start`` where None.
     obsolete

@@ -6,7 +6,7 @@ import copy
 import html
 import inspect
 import re
-from abc import ABC, abstractmethod
+from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -55,7 +55,17 @@ class StateRanges(ABC):
         """The results of another operation over other ranges of other states."""
 
 
-class Bindable(ABC):
+class Listed(ABCMeta):
+    """The class of operations: of a built-in one ``dir`` and ``help`` list what its users call."""
+
+    def __dir__(cls) -> list[str]:
+        names = list(super().__dir__())
+        if cls.__module__ != "framefold" or cls.__name__ in ("AggregateOperation", "PythonOperation"):
+            return names  # what they have is for those who write operations
+        return ["__init__", "over", "then"]
+
+
+class Bindable(metaclass=Listed):
     """An operation without operators, and what it is bound to: the columns they take.
 
     Parameters

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import chain, count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from .bound import BoundAggregate, named_type
 from .column_expressions import ColumnExpression, ColumnLike, same
 from .column_functions import apply
 from .numeric_columns import is_number, require_numbers
+from .unevaluated import Unevaluated, shown_operand
 from .wrapped import Parts, Wrapped, each_ones
 
 __all__ = ["AggregateOperation", "State"]
@@ -28,10 +29,11 @@ SYMBOLS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.t
 """The operators that functions of numpy stand for."""
 
 
-class Operation(Bindable):
+class Operation(Unevaluated, Bindable):
     """The base of :class:`AggregateOperation` and :class:`PythonOperation`: columns, with operators between them.
 
-    ``+ - * / **`` and unary minus are :class:`Arithmetic`; ``abs`` and functions of numpy are :meth:`then`.
+    ``+ - * / **`` and unary minus are :class:`Arithmetic`; ``abs`` and functions of numpy are :meth:`then`. All other
+    operators are refused, and so is a truth value.
     """
 
     result_parameters: ClassVar[Collection[str]] = ()
@@ -40,7 +42,14 @@ class Operation(Bindable):
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.
 
-        See :class:`Then`; ``result`` is the type of what the function returns.
+        One rule says what the function gets, by the type of the results:
+
+        - numbers, booleans, timestamps, dates and durations: a numpy array;
+        - text, binary, decimals, lists and all else: an Arrow array;
+        - a struct, such as of ``ff.AllOf``: a dict of its fields, each by this rule.
+
+        The result is null where that of the operation is, or any field of a struct. ``result`` is the type of what the
+        function returns, an Arrow type or its name; a trial tells it where None.
         """
         return Then(self, function, result)
 
@@ -59,11 +68,36 @@ class Operation(Bindable):
         if ufunc is np.absolute:
             return abs(self)
         if method != "__call__" or options or ufunc.nin != 1 or ufunc.nout != 1:
-            raise QueryError(
-                f"numpy.{ufunc.__name__} is given {self!r}; expected a function of one column for operations, or "
-                ".then with a function of results: ff.AllOf(a=..., b=...).then(lambda of: ...) for those of several"
-            )
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
         return self.then(ufunc)
+
+    def refuse(self, call: Callable[..., str], operands: Sequence[Any]) -> NoReturn:
+        """Raise a QueryError that has the call as a function of results."""
+        names: list[str] = []
+        parts: dict[int, str] = {}
+        for each in operands:
+            if isinstance(each, Operation):
+                parts.setdefault(id(each), (*"abcdefgh", f"a{len(parts)}")[min(len(parts), 8)])
+            names.append(parts.get(id(each)) or shown(each))
+        made = repr(self)
+        if len(parts) > 1:
+            several = {parts[id(each)]: repr(each) for each in operands if isinstance(each, Operation)}
+            made = f"ff.AllOf({', '.join(f'{name}={text}' for name, text in several.items())})"
+            names = [f"of[{name!r}]" if name in several else name for name in names]
+        raise QueryError(
+            f"{call(*map(shown_operand, operands))} is no aggregate; expected a function of whole columns of results: "
+            f"{made}.then(lambda {'of' if len(parts) > 1 else 'a'}: {call(*names)})"
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise QueryError(
+            f"{self!r} has no truth value, as and, or, not, if and chains of comparisons need; expected an output of "
+            "its own for each operation, or a function of their results: "
+            "ff.AllOf(a=..., b=...).then(lambda of: of['a'] & of['b'])"
+        )
+
+    def __pos__(self) -> Operation:
+        return self
 
     def __abs__(self) -> Operation:
         return self.then(absolute)

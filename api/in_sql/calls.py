@@ -187,4 +187,17 @@ def literal(node: Any) -> Any:
 def unknown_call(node: Any) -> QueryError:
     """The error for a function that is neither an aggregate nor one of expressions."""
     name = name_of(node)
-    return QueryError(f"the query has {text_of(node)}, and {name} is no aggregate; {nearest(name, CALLS)}")
+    way = WAYS.get(name, "")
+    if not way and name in RANKS:
+        way = "an aggregate: ask another engine for places in an order, of the result"
+    hint = f"expected {way}" if way else nearest(name, CALLS)
+    return QueryError(f"the query has {text_of(node)}, and {name} is no aggregate; {hint}")
+
+
+WAYS = {
+    "lag": "last_value(x) IGNORE NULLS OVER (... ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING)",
+    "lead": "first_value(x) IGNORE NULLS OVER (... ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)",
+    "row_number": "count(*) OVER (... ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+}
+"""What gives the same as functions of SQL that are no aggregates."""
+RANKS = {"rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "nth_value"}

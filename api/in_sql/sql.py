@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -25,6 +26,13 @@ __all__ = ["sql"]
 CLAUSES = {"with_", "expressions", "from_", "where", "group", "having", "windows", "order", "limit", "offset"}
 CLAUSES |= {"partition"}
 KNOWN = "WHERE, GROUP BY, HAVING, WINDOW, ORDER BY and LIMIT"
+WORDS = (
+    (r"^time= names the unknown column", "the query has windows of the unknown column"),
+    (r"^time= needs a column of (.*?); parse it .*", r"the query has windows of a time that is none; expected \1"),
+    (r"^by= names", "the query names"),
+    (r"^(.+?)=\w+\(.*?\) names the unknown column", r"\1 names the unknown column"),
+    (r"^the condition of where\(\) (.*?) names", r"the condition \1 of WHERE names"),
+)
 WINDOWS = "a function of windows: FROM TUMBLE(...), GROUP BY window(...), or OVER (...)"
 
 
@@ -68,7 +76,19 @@ def sql(query: str, /, **tables: Any) -> Any:
     window_start: [[0,60]]
     top: [[25,30]]
     """
-    return Query(parsed(query), tables).result()
+    try:
+        return Query(parsed(query), tables).result()
+    except QueryError as error:
+        if (said := in_words_of_sql(str(error))) == str(error):
+            raise
+        raise type(error)(said) from error
+
+
+def in_words_of_sql(said: str) -> str:
+    """What is said of arguments of Python, of what a query has in their place."""
+    for words, instead in WORDS:
+        said = re.sub(words, instead, said)
+    return said
 
 
 @dataclass(frozen=True)

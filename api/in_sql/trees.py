@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aggregators.errors import QueryError, needing, shown
-from ..runtime.expressions.text import Expr, dialect, of_tree, parts
+from ..runtime.expressions.text import Expr, dialect, of_tree, parts, why
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
 """Functions of windows, and what is around a time in them: BigQuery has it between quotes."""
@@ -72,8 +71,7 @@ def parsed(query: str) -> Any:
     try:
         trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
     except (SqlglotError, RecursionError) as error:
-        reason = re.sub("<Token .*>", "its end", str(error).splitlines()[0]).rstrip(".")
-        raise QueryError(f"the query is no SQL that is known here: {reason}") from error
+        raise QueryError(f"the query is no SQL that is known here: {why(error)}") from error
     if len(trees) != 1:
         raise QueryError(f"the query has {len(trees)} statements; expected one SELECT")
     if kind(trees[0]) != "Select":

@@ -217,7 +217,8 @@ def frame_of(window: Any, integers: bool) -> Spec:
     frame = window.args.get("spec")
     said = {} if frame is None else frame.args
     word = str(said.get("kind", "RANGE")).upper()
-    if said.get("exclude") or word not in ("ROWS", "RANGE"):
+    excluded = " ".join(str(said.get("exclude") or "NO OTHERS").upper().split())
+    if word not in ("ROWS", "RANGE"):
         raise refused(window, "a frame of ROWS or RANGE")
     ends = [said.get("start") or "UNBOUNDED", said.get("end") or "CURRENT ROW"]
     sides = [str(said.get(f"{end}_side") or "PRECEDING").upper() for end in ("start", "end")]
@@ -231,10 +232,24 @@ def frame_of(window: Any, integers: bool) -> Spec:
         length = words[end.upper()] if isinstance(end, str) else duration(end)
         pair.append(length if side == "FOLLOWING" else before(length))
     if word == "RANGE":
+        if excluded != "NO OTHERS":
+            raise not_excluded(excluded)
         return around(time=pair)
     if not all(isinstance(each, int) for each in pair):
         raise refused(window, "numbers of rows")
+    if excluded == "CURRENT ROW" and 0 in pair and pair != [0, 0]:
+        pair = [pair[0], -1] if pair[1] == 0 else [1, pair[1]]
+    elif excluded != "NO OTHERS":
+        raise not_excluded(excluded)
     return around(rows=pair, min_fill="partial")
+
+
+def not_excluded(excluded: str) -> QueryError:
+    """The error of a frame that leaves out rows in its midst, or that have the time of its row."""
+    return QueryError(
+        f"the query has EXCLUDE {excluded}; expected EXCLUDE NO OTHERS, or EXCLUDE CURRENT ROW of ROWS that begin or "
+        "end at the current row"
+    )
 
 
 def require_whole(windowing: Windowing, grouped: Sequence[Any], keys: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ that a query is checked against.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -62,6 +63,8 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
         parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
+        if not found and re.search(r"[<>=()+*/]|\s(and|or|is|in|like)\s", name):
+            near += f"; for SQL, expected ff.expr({name!r})"
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
     column = events.field(at)
     if column.metadata:

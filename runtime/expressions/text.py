@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
+from ...aggregators.contract.unevaluated import Unevaluated, shown_operand
 from ...aggregators.errors import QueryError, needing, shown
 
 __all__ = ["Expr", "expr"]
@@ -35,6 +38,7 @@ WORDS = (
     "columns, literals, + - * / %, comparisons, and, or, not, is, in, between, like, case, if, coalesce, nullif, cast, "
     "abs, round, floor, ceil, ln, log10, exp, sqrt, pow, isnan, upper, lower, length, trim, substring, concat, ||"
 )
+WHOLE = "expected all of it in one text, such as ff.expr('x > 1 and y > 1')"
 
 
 @cache
@@ -46,6 +50,8 @@ def dialect() -> Any:
     """
     from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
+
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what is not known is said by errors
 
     words: Any = vars(tokens)["TokenType"]
 
@@ -72,7 +78,7 @@ def dialect() -> Any:
 
 
 @dataclass(frozen=True)
-class Expr:
+class Expr(Unevaluated):
     """An expression in SQL; made by :func:`expr`."""
 
     text: str
@@ -83,6 +89,13 @@ class Expr:
 
     def __repr__(self) -> str:
         return f"expr({self.text!r})"
+
+    def refuse(self, call: Callable[..., str], operands: Sequence[Any]) -> NoReturn:
+        """Raise a QueryError that asks for one text."""
+        raise QueryError(f"{call(*map(shown_operand, operands))} is no expression; {WHOLE}")
+
+    def __bool__(self) -> NoReturn:
+        raise QueryError(f"{self!r} has no truth value, as and, or, not and if need; {WHOLE}")
 
     def cast(self, type: str) -> Expr:
         """The expression as another type, such as ``"bigint"``."""
@@ -157,8 +170,20 @@ def expr(text: str) -> Expr:
             raise SqlglotError(f"it has {len(trees)} statements")
         return of_tree(trees[0], text)
     except (SqlglotError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise QueryError(f"the expression {text!r} is no SQL of one value: {reason}; expected {WORDS}") from error
+        raise QueryError(f"the expression {text!r} is no SQL of one value: {why(error)}; expected {WORDS}") from error
+
+
+def why(error: Exception) -> str:
+    """What sqlglot cannot read, by the text at that place."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    places = getattr(error, "errors", ())
+    if not places:
+        single = not str(error).startswith("Error tokenizing")
+        return str(error) if single else "a quote in it is not closed"
+    before, here = (re.sub(r"\s+", " ", places[0].get(name) or "") for name in ("start_context", "highlight"))
+    text = re.sub(r"\s+", " ", before[-20:] + here).strip()
+    return f"it cannot be read on after {text!r}"
 
 
 def of_tree(tree: Any, text: str) -> Expr:

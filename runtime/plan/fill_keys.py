@@ -106,9 +106,8 @@ def columns_of(data: Any, names: Sequence[str], in_arrow: InArrow) -> list[Given
     return [of_table(name, table.column(name)) for name in names]
 
 
-def of_anchors(own: str, column: pa.Array, name: str) -> GivenKey:
+def of_anchors(named: str, column: pa.Array, name: str) -> GivenKey:
     """A key of anchors, for the key of a name of the events."""
-    named = f"the anchors' key {own!r}"
     return GivenKey(named, column, lambda found, wanted: f"{named} is {found}, and {name!r} is {wanted}; {ONE_TYPE}")
 
 

@@ -17,7 +17,8 @@ class JoinSpec(NamedTuple):
     stamp
         Whose time a pair has.
     how
-        ``"inner"``; ``"left"``: also what no row of the right is valid with; ``"asof"``: the last row of the right.
+        ``"inner"``; ``"left"``: also what no row of the right is valid with; ``"asof"``: the last row of the right;
+        ``"at"``: the rows of the right that are valid at the time of the row on the left, or none.
     lasts
         For each side the most ticks from the time of a row to its end; None where it may go on for ever.
     """
@@ -25,5 +26,5 @@ class JoinSpec(NamedTuple):
     on: tuple[tuple[str, str], ...]
     prefix: str
     stamp: Literal["min", "max", "left", "right"] = "min"
-    how: Literal["inner", "left", "asof"] = "inner"
+    how: Literal["inner", "left", "asof", "at"] = "inner"
     lasts: tuple[int | None, int | None] = (None, None)

@@ -305,23 +305,31 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
     matched = np.flatnonzero(right_key < size)  # a null is equal to nothing
     time, *ours = validity_of(left)
     one, other = Validities(left_key, *ours), Validities(right_key, *validity_of(right)[1:]).at(matched)
+    at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
     if how.how == "asof":
-        at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
         found = np.where(at < NEVER, last_before(left_key, at, other.key, of[matched]), -1)
         return paired(left, right, np.arange(len(left)), np.append(matched, -1)[found], one.first, one.until, how, time)
+    if how.how == "at":  # rows of the left without a time are, as those with a null key, alone
+        timed = at < NEVER
+        at = np.where(timed, at, one.first)
+        one = Validities(np.where(timed, left_key, size), at, at + 1)
     sides = in_order(one, other)
     rows, pairs = overlapping(sides)
     right = right if len(matched) == len(right) else right.take(matched)
-    if len(rows) < len(left) + len(right):
+    if how.how == "at" or len(rows) < len(left) + len(right):
         rows, pairs = sides.orders[0][rows], sides.orders[1][pairs]
     else:  # both are taken in this order first: pairs then go through memory in order
         one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
         left, right = left.take(sides.orders[0]), right.take(sides.orders[1])
     first, until = np.maximum(one.first[rows], other.first[pairs]), np.minimum(one.until[rows], other.until[pairs])
-    if how.how == "left":
+    if how.how in ("left", "at"):
         alone, since, to = uncovered(one, other)
         rows, pairs = np.concatenate([rows, alone]), np.concatenate([pairs, np.full(len(alone), -1)])
         first, until = np.concatenate([first, since]), np.concatenate([until, to])
+    if how.how == "at":
+        order = np.argsort(rows, kind="stable")
+        rows, pairs = rows[order], pairs[order]
+        first, until = (each[rows] for each in ours)
     return paired(left, right, rows, pairs, first, until, how, time)
 
 

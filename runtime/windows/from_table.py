@@ -51,7 +51,7 @@ class FromAnchors(Spec):
         ColumnError, QueryError
             If a bound is null or of another type than the time, or a window ends before it starts.
         """
-        ticks = {name: self._ticks(time, name) for name in dict.fromkeys((self.start, self.end, self.at))}
+        ticks = {name: self._ticks(time, name) for name in dict.fromkeys((self.end, self.start, self.at))}
         start, end, at = ticks[self.start], ticks[self.end], ticks[self.at]
         backwards = np.flatnonzero(end < start)
         if len(backwards):
@@ -65,10 +65,17 @@ class FromAnchors(Spec):
         keys = [
             normalised(plain(self.anchors.column(name), plain_type(self.anchors.column(name).type))) for name in self.by
         ]
+        names = tuple(self._word(name, "key") for name in self.by)
         return Anchored(
-            time=time, keys=tuple(keys), key_names=self.by, start=start, end=end, at=at, closed=self.closed,
+            time=time, keys=tuple(keys), key_names=names, start=start, end=end, at=at, closed=self.closed,
             empty=self.empty, edges=self.edges, by_tick=self.by_tick,
         )  # fmt: skip
+
+    def _word(self, name: str, what: str = "") -> str:
+        """A column as a message names it: by what a user wrote."""
+        if self.edges is not None:
+            return f"the {what or 'column'} {name!r} of lookback(at=)"
+        return f"the anchors' {what} {name!r}" if what else f"the anchors' {name!r}"
 
     def _ticks(self, time: TimeColumn, name: str) -> Ints:
         column = self.anchors.column(name)
@@ -78,11 +85,12 @@ class FromAnchors(Spec):
         same = [pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer]
         if not any(test(kind) and test(time.type) for test in same) or len(set(zones)) > 1:
             raise ColumnError(
-                f"the anchors' {name!r} is {kind}, and the time {time.name!r} is {time.kind}; expected one type"
+                f"{self._word(name)} is {kind}, and the time {time.name!r} is {time.kind}; expected one type"
             )
         if column.null_count:
             raise ColumnError(
-                f"the anchors' {name!r} is null in {column.null_count} rows; expected a time in every row"
+                f"the anchors' {name!r} is null in {column.null_count} rows; expected a time in every row, as "
+                "null_time= is of events only"
             )
         return found.ticks(plain(column, kind))
 
@@ -112,6 +120,8 @@ class Anchored(Windows):
     at: Ints
     edges: Ints | None = None
     by_tick: bool = False
+    without_key: Bools | None = None
+    """Which windows have a null in their key, which is equal to no key: they have no events."""
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     forward = False
@@ -129,7 +139,8 @@ class Anchored(Windows):
         return list(zip(self.key_names, self.keys, strict=True)) if self.keys else ()
 
     def with_anchor_keys(self, keys: tuple[pa.Array, ...]) -> Windows:
-        return replace(self, keys=keys)
+        nulls = [key.is_null().to_numpy(zero_copy_only=False) for key in keys if key.null_count]
+        return replace(self, keys=keys, without_key=np.logical_or.reduce(nulls) if nulls else None)
 
     def of_anchors(self, rows: Ints, keys: pa.Array, ticks: tuple[int, int]) -> Windows | None:
         if not self.by_tick or self.edges is None:
@@ -137,7 +148,10 @@ class Anchored(Windows):
         edges = np.array([min(ticks[0], self.edges[0]), max(ticks[1] + 1, self.edges[-1])])
         start, end = self.start[rows], self.end[rows]
         at = end if self.at is self.end else self.at[rows]
-        return replace(self, keys=(keys,), key_names=("key",), edges=edges, start=start, end=end, at=at)
+        without_key = None if self.without_key is None else self.without_key[rows]
+        return replace(
+            self, keys=(keys,), key_names=("key",), edges=edges, start=start, end=end, at=at, without_key=without_key
+        )
 
     @property
     def anchor_ticks(self) -> tuple[Ints, Ints] | None:
@@ -147,7 +161,8 @@ class Anchored(Windows):
     def _ticks(self) -> tuple[Ints, Ints]:
         """The first tick of each window, and the first one after it."""
         begin = self.start + self.after_start
-        return begin, np.maximum(self.end + self.after_end, begin)
+        stop = np.maximum(self.end + self.after_end, begin)
+        return begin, stop if self.without_key is None else np.where(self.without_key, begin, stop)
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:

@@ -304,6 +304,10 @@ class Sides:
             for side, mark in ((left, "l"), (right, "r"))
         )
         self.keys = [(self.spelt(0, one), self.spelt(1, other)) for one, other in how.on]
+        if how.how == "at":  # a row of the left meets others in its time alone
+            at = f.col("#lt" if TS in left.columns else "#lf")
+            whole = {"#lf'": f.col("#lf"), "#lu'": f.col("#lu")}
+            self.left = self.left.withColumns(whole | {"#lf": at, "#lu": at + 1})
 
     def spelt(self, side: int, name: str) -> str:
         """The name of a column here."""
@@ -317,14 +321,21 @@ class Sides:
         some = not_null(self.right, right)
         parts = self.pairs(overlap_join(self.left, gaps(some, right), self.keys), alone=True)
         present = some.select(*right).distinct() if right else some.limit(1)
-        matches = [f.col(one) == f.col(other) for one, other in self.keys] or [f.lit(True)]
+        matches = [*(f.col(one) == f.col(other) for one, other in self.keys), f.col("#lf").isNotNull()]
         absent = self.left.join(present, reduce(Column.__and__, matches), "left_anti")
-        alone = absent.select(*self.columns(f.col("#lf"), f.col("#lu"), alone=True))
+        alone = absent.select(*self.columns(*self.validity("#lf", "#lu"), alone=True))
         return found.unionByName(parts).unionByName(alone)
 
     def pairs(self, found: DataFrame, alone: bool = False) -> DataFrame:
-        """Rows of both sides as pairs that are valid while both are."""
-        return found.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru"), alone))
+        """Rows of both sides as pairs that are valid while both are, or as the row of the left is."""
+        both = f.greatest("#lf", "#rf"), f.least("#lu", "#ru")
+        return found.select(*self.columns(*self.validity(*both), alone))
+
+    def validity(self, first: str | Column, until: str | Column) -> tuple[Column, Column]:
+        """From when on a row of the result is valid, and up to when."""
+        if self.how.how == "at":
+            first, until = "#lf'", "#lu'"
+        return (f.col(first) if isinstance(first, str) else first), (f.col(until) if isinstance(until, str) else until)
 
     def asof(self) -> DataFrame:
         """Each row of the left with the last of the right, which is found by key and bucket of time.

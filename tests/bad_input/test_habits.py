@@ -47,6 +47,13 @@ ff.together(a=EVENTS, b=EVENTS)  # -> the input 'a' is a pyarrow Table; expected
 ff.parquet(EVENTS)  # -> the path is a pyarrow Table; expected a string or a path
 ask(pl.from_arrow(EVENTS), n=ff.Sum(pl.col("i").sum()))
     # -> the input col("i").sum() is one value for all events; expected a value for each of them
+ask(n=ff.Filtered(ff.Count(), "i > 1"))
+    # -> ColumnError: n=Filtered(Count(), 'i > 1') names the unknown column 'i > 1'; ... for SQL, expected
+    #    ff.expr('i > 1')
+ask(window=ff.lookback("1 hour", at=pa.table({"at": pa.array([NOON], pa.timestamp("us", "UTC"))})))
+    # -> ColumnError: the column 'at' of lookback(at=) is timestamp[us, tz=UTC], and the time 'at' is a timestamp
+ff.events(EVENTS, time="at", by="k").window(ff.lookback("1 hour", at=EVENTS.select(["at"]).append_column("k", [[1, 2]]))
+    ).aggregate(n=ff.Count())  # -> ColumnError: the key 'k' of lookback(at=) is int64, and 'k' is string; expected one
 ff.events(Path("trips.parquet"), time="at")
     # -> events are a pathlib PosixPath; expected a Spark DataFrame, ff.parquet(path), or anything
 ff.events(None, time="at")  # -> events are None; expected

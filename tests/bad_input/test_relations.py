@@ -80,7 +80,7 @@ calls().join(calls(), on="m")  # -> on= names 'm', which is list
 calls().join(rates(), on={"k": "x"})  # -> on= names columns of types that cannot be equal
 calls().join(rates(), on="k", prefix="")  # -> the column 'k' of the right would hide one of the left
 calls().join(rates(), on="k", stamp="mean")  # -> stamp is 'mean'; expected 'min', 'max', 'left' or 'right'
-calls().join(rates(), on="k", how="outer")  # -> how is 'outer'; expected 'inner', 'left' or 'asof'
+calls().join(rates(), on="k", how="outer")  # -> how is 'outer'; expected 'inner', 'left', 'asof' or 'at'
 calls().join(rates(TIMES), on="k")  # -> whose times are int64 and one of timestamp
 calls().union(rates())  # -> with the columns ['k', 'x', 'm'] and one with ['k', 'x']
 calls().select(x="k").union(rates().select("x"))  # -> columns of one name are of types that do not go together

@@ -50,8 +50,10 @@ def test_errors_and_help_say_the_public_name() -> None:
     assert traceback.format_exception_only(info.value)[0].startswith("framefold.ColumnError: ")
     assert repr(ff.Sum) == "<class 'framefold.Sum'>"
     assert "class Sum in module framefold\n" in pydoc.render_doc(ff.Sum, renderer=pydoc.plaintext)
+    assert len(pydoc.render_doc(ff.Average, renderer=pydoc.plaintext).splitlines()) < 80
     assert "class Sum(" in pydoc.render_doc(ff, renderer=pydoc.plaintext)
     assert inspect.signature(ff.sliding).parameters
+    assert [name for name in dir(ff) if not name.startswith("__")] == sorted(set(ff.__all__) - {"__version__"})
 
 
 def test_whose_code_it_is_does_not_change() -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import itertools
+import math
+import operator
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from numpy.testing import overrides
 
 import framefold as ff
 
@@ -80,19 +85,105 @@ def test_absolute_of_other_types(values: list[Any], result: Any) -> None:
 
 
 def test_what_cannot_be_is_said() -> None:
-    one_column = r"numpy\.\w+ is given Sum\('x'\); expected a function of one column"
-    for wrong, sentence in (
-        (lambda: np.maximum(ff.Sum("x"), ff.Sum("y")), one_column),
-        (lambda: np.add.reduce(ff.Sum("x")), one_column),
-        (lambda: np.log(ff.Sum("x"), where=False), one_column),
-        (lambda: np.maximum(ff.Sum("x"), 3), r"numpy.maximum is given .* of one column .* or .then .* ff.AllOf"),
-        (lambda: ff.Sum("x") ** "a", r"'\*\*' between aggregates is given 'a'"),
-    ):
-        with pytest.raises(ff.QueryError, match=sentence):
-            wrong()
+    with pytest.raises(ff.QueryError, match=r"'\*\*' between aggregates is given 'a'"):
+        ff.Sum("x") ** "a"
     words = ff.events(pa.table({"t": [0], "x": ["a"]}), time="t").window(WINDOW)
     with pytest.raises(ff.ColumnError, match="needs numbers for its operands"):
         words.aggregate(a=ff.Max("x") ** 2)
     large = ff.events(pa.table({"t": [0], "x": pa.array([-(2**63)], pa.int64())}), time="t").window(WINDOW)
     with pytest.raises(ff.OperationError, match="overflow"):
         large.aggregate(a=abs(ff.Max("x")))
+
+
+def functions() -> list[Callable[..., Any]]:
+    """What Python and numpy compute of one value or two."""
+    others = {
+        "attrgetter",
+        "call",
+        "concat",
+        "contains",
+        "countOf",
+        "getitem",
+        "indexOf",
+        "is_",
+        "is_not",
+        "itemgetter",
+    }
+    others |= {"methodcaller", "iconcat", "index", "length_hint"}
+    operators = [getattr(operator, name) for name in operator.__all__ if name not in others]
+    return [*operators, round, divmod, math.floor, math.ceil, math.trunc, *overrides.get_overridable_numpy_ufuncs()]
+
+
+def test_every_function_is_one_of_results_or_is_refused_with_the_way() -> None:
+    """numpy and Python say what each function gives of results; the way in the sentence gives it, too."""
+    x = FRAME["x"].groupby(FRAME["t"] // 4)
+    values, operations = [x.sum().to_numpy(), x.max().to_numpy()], [ff.Sum("x"), ff.Max("x")]
+    outputs, right = {}, {}
+    for function, first, second in itertools.product(functions(), (0, 2), (None, 1, 2)):
+        given = [part for part in (first, second) if part is not None]
+        if given == [2, 2] or (given == [2] and second is None):
+            continue
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                of = np.vectorize(function) if function in (math.floor, math.ceil, math.trunc) else function
+                expected = of(*(([*values, 2])[part] for part in given))
+            except (TypeError, ValueError):
+                continue  # not of integers, or not of so many
+        name, expected = f"{function.__name__} {given}", expected[0] if isinstance(expected, tuple) else expected
+        if np.shape(expected) != values[0].shape:
+            continue  # one value of them all
+        right[name] = expected
+        try:
+            outputs[name] = function(*(([*operations, 2])[part] for part in given))
+        except ff.QueryError as error:
+            outputs[name] = eval(str(error).partition("of results: ")[2], {"ff": ff, "np": np} | vars(ff))
+    assert len(right) > 150
+    found = ff.events(pa.Table.from_pandas(FRAME), time="t").window(WINDOW).aggregate(**outputs)
+    for name, expected in right.items():
+        np.testing.assert_allclose(found[name].to_numpy(), expected, rtol=1e-12, err_msg=name)
+
+
+def test_nothing_takes_an_operation_for_a_value() -> None:
+    """Truth, order, numbers and functions of numpy: each is refused in a sentence, and so it is of expressions."""
+    total = ff.Sum("x")
+    calls: list[Callable[[Any], Any]] = [
+        *(lambda some: some and 1, lambda some: 0 < some < 2, lambda some: 1 in some, lambda some: some[0]),
+        *(bool, float, int, complex, max, range, math.sqrt, operator.index, operator.not_),
+        *(lambda some, each=each: each([some, some]) for each in (max, sorted, any, np.concatenate, np.sort)),
+        *(function for function in overrides.get_overridable_numpy_array_functions() if "like" not in function.__doc__),
+    ]
+    for call, some in itertools.product(calls, (total, ff.expr("x"))):
+        with pytest.raises((ff.QueryError, TypeError)) as caught:
+            call(some)
+        assert isinstance(caught.value, ff.QueryError) or "argument" in str(caught.value)  # numpy needs more of them
+    way = "expected a function of whole columns of results: Sum('x').then(lambda a: np.round(a, decimals=2))"
+    for wrong, sentence in (
+        (lambda: np.round(total, decimals=2), f"np.round(Sum('x'), decimals=2) is no aggregate; {way}"),
+        (lambda: total and ff.Sum("y"), "Sum('x') has no truth value, as and, or, not, if and chains"),
+        (
+            lambda: ff.expr("x") and 1,
+            "expr('x') has no truth value, as and, or, not and if need; expected all of it in",
+        ),
+    ):
+        with pytest.raises(ff.QueryError) as caught:
+            wrong()
+        assert str(caught.value).startswith(sentence)
+
+
+def test_what_a_function_of_results_gets_follows_from_their_type() -> None:
+    seen: dict[str, Any] = {}
+    values = {
+        "numpy.ndarray": [1, 1.5, True, dt.datetime(2026, 1, 1), dt.date(2026, 1, 1), dt.timedelta(1)],
+        "pyarrow.lib": ["a", b"a", decimal.Decimal("1.5"), [1, 2], dt.time(1)],
+        "builtins.dict": [{"a": 1, "b": "x"}],
+    }
+    for expected, each in ((kind, value) for kind, some in values.items() for value in some):
+
+        def kept(results: Any) -> Any:
+            seen["kind"] = f"{type(results).__module__}.{type(results).__name__}"
+            return np.zeros(len(results["a"] if isinstance(results, dict) else results))
+
+        query = ff.events(pa.table({"t": [0], "v": [each]}), time="t").window(WINDOW)
+        assert query.aggregate(r=ff.Last("v").then(kept, result="float64"))["r"].to_pylist() == [0.0]
+        assert seen["kind"].startswith(expected), (each, seen)

@@ -14,11 +14,16 @@ BOUNDS = {"left": (">=", "<"), "both": (">=", "<="), "right": (">", "<="), "neit
 
 
 def by_duckdb(
-    events: pa.Table, rows: pa.Table, closed: str, intervals: Mapping[str, str], outputs: Iterable[str]
+    events: pa.Table,
+    rows: pa.Table,
+    closed: str,
+    intervals: Mapping[str, str],
+    outputs: Iterable[str],
+    equals: str = "is not distinct from",
 ) -> dict[str, list[Any]]:
     """Outputs over each interval up to each of some rows, which have a key and a time ``until``, in their order.
 
-    Outputs are among spent, n, most and ids.
+    Outputs are among spent, n, most and ids. Events and their own steps have the same keys, nulls too; labels ``"="``.
     """
     rows = rows.append_column("row", pa.array(np.arange(len(rows))))
     lower, upper = BOUNDS[closed]
@@ -27,7 +32,7 @@ def by_duckdb(
         query = f"""
             select row, sum(x)::bigint as spent, count(id) as n, max(x) as most,
                 coalesce(list(id order by t, id) filter (id is not null), []) as ids
-            from rows left join events on rows.k is not distinct from events.k
+            from rows left join events on rows.k {equals} events.k
                 and t {lower} until - interval '{interval}' and t {upper} until
             group by row order by row"""
         table = asked(query, events=events, rows=rows).to_arrow_table()

@@ -111,7 +111,7 @@ def windows_from(
         windows = []
         keys = sorted({anchor[0] for anchor in anchors}, key=rank) if by else keys_of(rows) if keyed else [None]
         for key in keys:
-            own = ordered(rows, key)
+            own = [] if by and keyed and key is None else ordered(rows, key)  # a null is equal to no key
             for of_key, start, end, at in sorted(anchors, key=lambda anchor: anchor[3]):  # stable: by order of anchors
                 members = tuple(number for number in own if holds(closed, start, rows[number].time, end))
                 if (of_key == key or not by) and (members or empty == "emit"):

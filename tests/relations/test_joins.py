@@ -36,6 +36,10 @@ ALONE = """
         select 1 from r where {on} and r."from" <= p.cut and coalesce(r."to", {ever}) > p.cut
     )
 """
+AT = """
+    select l.k, l.x, r.k, r.x, l."from", l."to"
+    from l left join r on {on} and l.ts >= r."from" and l.ts < coalesce(r."to", {ever})
+"""
 ASOF = 'select l.k, l.x, r.k, r.x, l."from", l."to" from l asof left join r on {on} and l."from" >= r."from"'
 
 
@@ -47,16 +51,16 @@ def rows(draw: random.Random, count: int, long: float, apart: bool = False) -> p
         length = draw.choice([1, 2, 5]) if draw.random() > long else draw.choice([90, 5000, None])
         found.append(
             {"id": number, "k": draw.choice(["a", "a", "a", "b", "c", None]), "x": draw.randrange(3), "from": since,
-             "to": None if length is None else since + length}
+             "to": None if length is None else since + length, "ts": draw.choice([None, since, draw.randrange(220)])}
         )  # fmt: skip
     kinds = pa.schema(
-        [("id", pa.int64()), ("k", pa.string()), ("x", pa.int64()), ("from", pa.int64()), ("to", pa.int64())]
+        [(name, pa.string() if name == "k" else pa.int64()) for name in ("id", "k", "x", "from", "to", "ts")]
     )
     return pa.Table.from_pylist(found, kinds)
 
 
 def by_duckdb(left: pa.Table, right: pa.Table, how: str, on: str) -> Counter[Any]:
-    queries = {"inner": INNER, "left": f"{INNER} union all ({ALONE})", "asof": ASOF}
+    queries = {"inner": INNER, "left": f"{INNER} union all ({ALONE})", "asof": ASOF, "at": AT}
     return merged(asked(queries[how].format(ever=EVER, on=on), l=left, r=right).fetchall())
 
 
@@ -70,19 +74,19 @@ def merged(found: Any) -> Counter[Any]:
     return Counter({change: count for change, count in changes.items() if count})
 
 
-def relation(table: Any) -> Any:
-    return ff.relation(table, valid_from="from", valid_to="to").select("k", "x")
-
-
 def by_us(left: Any, right: Any, how: Any, keys: Any) -> Any:
-    return relation(left).join(relation(right), on=keys, prefix="r_", how=how).rows()
+    """What a join gives; rows have a time of their own for those by the time of the left alone."""
+    tables = (left, right) if how == "at" else (left.drop("ts"), right.drop("ts"))
+    one, other = (ff.relation(each, valid_from="from", valid_to="to").select("k", "x") for each in tables)
+    found = one.join(other, on=keys, prefix="r_", how=how).rows()
+    return found.drop("ts") if how == "at" else found
 
 
 KEYS = {"k": "l.k = r.k", ("k", "x"): "l.k = r.k and l.x = r.x", (): "true"}
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("how", ["inner", "left", "asof"])
+@pytest.mark.parametrize("how", ["inner", "left", "asof", "at"])
 def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
     draw = random.Random(seed)
     keys = draw.choice(["k", ("k", "x"), ("k", "x")] if how == "asof" else list(KEYS))
@@ -93,7 +97,7 @@ def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [(1, 2, 4), pytest.param((0, 3, 5), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("seeds", [(1, 2, 4), pytest.param((0, 3, 5), marks=pytest.mark.slow), (6, 7, 8)], ids=str)
 def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession, seeds: tuple[int, ...]) -> None:
     """One of each way, each by other keys; the rest with the slow tests."""
     from functools import reduce
@@ -103,8 +107,11 @@ def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession, seeds: tuple[in
 
     wanted, frames = {}, []
     for seed in seeds:
-        draw, how = random.Random(100 + seed), ["inner", "inner", "left", "left", "asof", "asof"][seed]
-        keys = ["k", ("k", "x"), (), "k", "k", ("k", "x")][seed]
+        draw, how = (
+            random.Random(100 + seed),
+            [*(how for how in ("inner", "left", "asof") for _ in range(2)), *("at",) * 3][seed],
+        )
+        keys = ["k", ("k", "x"), (), "k", "k", ("k", "x"), "k", (), ("k", "x")][seed]
         left, right = rows(draw, 60, 0.2), rows(draw, 60, [0, 0.2, 1][seed % 3], apart=how == "asof")
         wanted[seed] = by_duckdb(left, right, how, KEYS[keys])
         frames.append(

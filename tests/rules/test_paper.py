@@ -15,7 +15,7 @@ from .shared import at, every, spans, stream, values
 def scope(events: ff.Events, size: int, every: int, since: int = 0, value: object = None) -> dict[int, object]:
     """What is in (t - size, t] at every refresh t = since + k * every."""
     windows = ff.sliding(size, every, offset=(since - size) % every, closed="right", gaps="allow")
-    return {end: of for _, end, of in (spans(events, windows, value) if value else spans(events, windows))}
+    return {end: of for _, end, of in (spans(events, windows, value) if value is not None else spans(events, windows))}
 
 
 def test_bags_over_discrete_ordered_time() -> None:

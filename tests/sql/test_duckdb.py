@@ -35,6 +35,8 @@ ROWS = [
     "rows between 2 preceding and current row", "rows 3 preceding", "rows unbounded preceding",
     "rows between 1 preceding and 2 following", "rows between 3 preceding and 1 preceding",
     "rows between 1 following and 2 following", "rows between current row and current row",
+    "rows 2 preceding exclude no others", "rows between 2 preceding and current row exclude current row",
+    "rows between current row and 2 following exclude current row", "rows unbounded preceding exclude current row",
 ]  # fmt: skip
 WHERE = ["", "where y is not null", "where x > -3 and s in ('p', 'q')", "where b or k = 'a'"]
 
@@ -181,6 +183,16 @@ def test_what_is_computed_of_results() -> None:
         "select upper(k), count(*) from t where x < 4 group by upper(k), time_bucket(interval '30' minute, t)",
         t,
     )
+
+
+def test_the_ways_that_are_named_instead_of_places_in_an_order() -> None:
+    t = table(7, ties=False)
+    for call in ("lag(x)", "lead(x)", "row_number()"):
+        with pytest.raises(ff.QueryError, match="is no aggregate; expected") as caught:
+            ff.sql(f"select n, {call} over (partition by k order by t) as v from t", t=t)
+        way = str(caught.value).partition("expected ")[2].replace("...", "partition by k order by t")
+        theirs = f"select n, {call} over (partition by k order by t) as v from t order by n"
+        same(f"select n, {way} as v from t order by n", theirs, t, ordered=True)
 
 
 @pytest.mark.parametrize("order", ["v", "v desc", "v nulls last", "v desc nulls first", "2, v desc", "-v, n"])

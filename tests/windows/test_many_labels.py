@@ -56,7 +56,8 @@ def right(table: pa.Table, labels: pa.Table, keys: Sequence[str], size: int, clo
             rows.setdefault(tuple(row[key] for key in keys), []).append(row)
     found = []
     for label in labels.to_pylist():
-        own, at = rows.get(tuple(label[key] for key in keys), []), label["at"]
+        of, at = tuple(label[key] for key in keys), label["at"]
+        own = [] if None in of else rows.get(of, [])  # a null is equal to no key
         found.append([row["x"] for row in own if holds(closed, at - size, row["t"], at)])
     return found
 

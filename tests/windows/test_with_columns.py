@@ -156,7 +156,9 @@ def test_labels_come_back_with_their_features() -> None:
     })  # fmt: skip
     rows = list(zip(*(table[name].to_pylist() for name in ("k", "t", "id")), strict=True))
     ends = list(zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True))
-    wanted = [[id for t, id in sorted(r[1:] for r in rows if r[0] == who) if a <= t < b] for who, a, b in ends]
+    wanted = [
+        [id for t, id in sorted(r[1:] for r in rows if r[0] == who is not None) if a <= t < b] for who, a, b in ends
+    ]
     for empty in ("emit", "skip"):
         windows = ff.windows_from(labels, start="from", end="to", by="who", empty=empty)
         found = ff.events(table, time="t", by="k").window(windows).with_columns(ids=ff.CollectList("id"), n=ff.Count())
