@@ -110,7 +110,8 @@ class TableOperators:
             else:
                 first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))
             some = np.flatnonzero(first < until)
-            return with_validity(plain_columns(events.select(others)), windows.time, ticks, first, until).take(some)
+            values = take(plain_columns(events.select(others)), some)
+            return with_validity(values, windows.time, ticks[some], first[some], until[some])
 
         return of_events(engine, schema, valid)
 
