@@ -249,6 +249,16 @@ def calendar(draw: st.DrawFn) -> Problem:
     if draw(st.integers(0, 2)) == 0:
         name = "tumbling"
         del arguments["every"]
+    elif not in_days and draw(st.booleans()):
+        name = "cumulating"
+        sizes = {
+            "1 month": ["1 day", "3 days", "2 weeks"],
+            "2 quarters": ["1 week", "1 month"],
+            "1 year": ["1 quarter"],
+        }
+        arguments["size"] = draw(st.sampled_from(list(sizes)))
+        arguments["every"] = draw(st.sampled_from(sizes[arguments["size"]]))
+        del arguments["min_fill"]
     moment = draw(st.sampled_from(MOMENTS)) - dt.datetime(1970, 1, 1)
     middle = moment // dt.timedelta(days=1) if kind == "date" else moment // dt.timedelta(seconds=1)
     day = 1 if kind == "date" else DAY
