@@ -174,7 +174,7 @@ def lookback(
     if every is not None:
         if at is not None:
             raise QueryError("lookback() is given both at= and every=; expected one of them")
-        positive(every, "every")
+        positive(every, "every", calendar=True)
     found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), every, closed, timezone)
     for name in found.suffixes:
         if found.suffixes.count(name) > 1:

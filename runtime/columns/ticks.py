@@ -178,6 +178,11 @@ class TimeColumn:
                     f"the time {self.name!r} ({self.type}) has dates with a time of day; expected whole days, or a "
                     "column of timestamps: cast it to one first"
                 ) from error
+            if getattr(column.type, "unit", "") == "ns" and pc.max(column.view(pa.int64())).as_py() == NEVER:
+                raise ColumnError(
+                    f"the time {self.name!r} ({self.type}) has pd.Timestamp.max, which has digits below a microsecond; "
+                    "expected a null where an end is open, or whole microseconds"
+                ) from error
             found = "digits below a microsecond" if "lose data" in str(error) else "values beyond the range of int64"
             raise ColumnError(
                 f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) "

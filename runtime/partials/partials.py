@@ -91,9 +91,8 @@ class Partials:
             if (keys := windows.keys_of_their_own(types)) is None:
                 continue
             first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
-            frame = windows.before_all if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
             keys = [key.take(pa.array(first)) for key in keys]
-            found.append(cls.without_events(plan, keys, np.full(len(first), frame)))
+            found.append(cls.without_events(plan, keys, np.full(len(first), plan.axis.before_all)))
         return found
 
     def __len__(self) -> int:

@@ -33,6 +33,9 @@ from .window_inputs import Earliest, own_name
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
 """Columns of partials beside keys and states: the frame, the rank of its batch, the last frame of interval events."""
 
+MOST_FRAMES = 1 << 62
+"""Numbers of frames are below this, on either side of zero, where several kinds of windows share them."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -118,6 +121,13 @@ class Axis:
         return any(None not in (fill.first, fill.last) for fill in fills)
 
     @property
+    def before_all(self) -> int:
+        """The frame of partials without events, for keys that windows bring themselves: before all others."""
+        if not self.alike:
+            return -MOST_FRAMES
+        return self.windows[0].before_all if self.fill_frames is None else self.fill_frames[0] or 0
+
+    @property
     def stamped(self) -> bool:
         """Whether results of any of the windows have a time ``at``."""
         return any(each.stamp != "interval" for each in self.windows)
@@ -135,7 +145,7 @@ class Axis:
                 each.frames(some, None if ranks is None else ranks[: len(some)])
                 continue
             more, also = each.frames(ticks, ranks)
-            if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= 1 << 62:
+            if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= MOST_FRAMES:
                 raise ColumnError(
                     f"the times {each.time.name!r} are too large for several windows in one pass; expected times "
                     "nearer to zero, or a query for each"
@@ -158,11 +168,15 @@ class Axis:
             inputs = view.window_inputs
             # Where a single kind has no use for them, its frames are ticks, or row numbers.
             ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
+            filled = inputs["rows"] > 0 if "rows" in inputs else np.ones(len(view.frames), bool)
+            if not filled.all():  # partials without events are for given windows only, and before all others
+                next_filled = np.where(filled, np.arange(len(filled)), len(filled) - 1)
+                next_filled = np.minimum.accumulate(next_filled[::-1])[::-1]
+                ticks, ranks = (np.where(filled[next_filled], each[next_filled], 0) for each in (ticks, ranks))
             views = []
             for each in self.windows:
                 frames, inside = each.frames(ticks, ranks)
-                if "rows" in inputs:  # partials without events are for given windows only, and before all others
-                    filled = inputs["rows"] > 0
+                if not filled.all():
                     if not each.given:
                         inside = filled if inside is None else inside & filled
                     else:
@@ -329,6 +343,21 @@ class Plan:
     def filled(self) -> dict[str, str]:
         """How outputs are filled, by the names of those that are."""
         return {name: bound.spec.filling for name, bound in self.outputs.items() if bound.spec.filling is not None}
+
+    @cached_property
+    def apart(self) -> list[int]:
+        """A number for each kind of windows: kinds with other ones have rows of their own, at whatever bounds.
+
+        Their windows have another end, lack rows in their midst, or are null below another number of samples for an
+        output that is over both.
+        """
+        kinds = self.axis.windows
+        samples = any(len({kinds[number].min_samples for number in over}) > 1 for over in self.over.values())
+        told = [
+            (each.closed, number if each.runs else None, each.min_samples if samples else 0)
+            for number, each in enumerate(kinds)
+        ]
+        return list(map(list(dict.fromkeys(told)).index, told))
 
     @property
     def in_rows(self) -> bool:

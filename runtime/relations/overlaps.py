@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
 from ..columns.sorting import differs, stable_order
 from ..columns.ticks import LIMIT, NEVER
+from ..frames.window_ranges import MAX_WINDOWS
+
+EXPECTED = "expected fewer pairs that are valid together in join(): more columns in on=, or shorter validities"
+"""What a join of too many pairs should be."""
 
 
 class Validities(NamedTuple):
@@ -83,9 +88,17 @@ def runs_up_to(begins: Ints, low: Ints, ends: Ints) -> tuple[Ints, Ints]:
     return some[rows], numbers
 
 
-def runs(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """For each number in ``low[i]`` up to ``high[i]``, all i one after the other: i, and the number."""
+def runs(low: Ints, high: Ints, expected: str = EXPECTED) -> tuple[Ints, Ints]:
+    """For each number in ``low[i]`` up to ``high[i]``, all i one after the other: i, and the number.
+
+    Raises
+    ------
+    QueryError
+        If they are too many for one process; ``expected`` says what to do.
+    """
     counts = np.maximum(high - low, 0)
+    if (total := float(counts.astype(np.float64).sum())) > MAX_WINDOWS:
+        raise QueryError(f"{len(low)} rows become {total:.2g}, more than one process can hold; {expected}")
     rows = np.repeat(np.arange(len(low)), counts)
     numbers = np.arange(len(rows))
     numbers += (low - (np.cumsum(counts) - counts))[rows]

@@ -110,7 +110,8 @@ class TableOperators:
             else:
                 first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))
             some = np.flatnonzero(first < until)
-            return with_validity(plain_columns(events.select(others)), windows.time, ticks, first, until).take(some)
+            values = take(plain_columns(events.select(others)), some)
+            return with_validity(values, windows.time, ticks[some], first[some], until[some])
 
         return of_events(engine, schema, valid)
 
@@ -388,7 +389,7 @@ def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> 
     high = int(known.max(initial=-NEVER)) if until is None else until
     origin = 0 if since is None else since
     begin, end = (-((origin - each) // every) for each in (np.maximum(first, low), np.minimum(last, high + 1)))
-    row, number = runs(begin, np.maximum(begin, end))
+    row, number = runs(begin, np.maximum(begin, end), "expected a longer step in states(), or since= and until=")
     order = np.argsort(number, kind="stable")
     at = time.bounds(origin + number[order] * every)
     return take(rows.drop_columns([FROM, TO]), row[order]).add_column(0, AT, at)

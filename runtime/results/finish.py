@@ -165,7 +165,7 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
     plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     if plan.axis.beside is not None:
         return beside(chunk, kinds, outputs_of(chunk, windows, results))
-    several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
+    several = None if len(kinds) == 1 else lay_out(kinds, plan.apart, chunk.views[0], plan.until is not None)
     rows = several or kinds[0]
     bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):

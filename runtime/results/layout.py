@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting, joined, take
 from ..columns.sorting import differs
+from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
 
 
@@ -30,29 +30,51 @@ class Rows(NamedTuple):
     places: list[Index]
 
 
-def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
-    """The rows of several kinds of windows; ``starts`` is the first partial of each key."""
+def lay_out(kinds: list[Ranges | Coverage], apart: list[int], view: PartialsView, of_intervals: bool) -> Rows:
+    """The rows of several kinds of windows over some partials.
+
+    Windows of two kinds have one row where their bounds and their events are the same, and so is the number of their
+    kinds in ``apart``. Of intervals the bounds say which events a window has.
+    """
     row, start, end = (np.concatenate([getattr(each, name) for each in kinds]) for name in ("row", "start", "end"))
     stamped = np.concatenate([np.full(len(each.row), each.at is not None) for each in kinds])
     at = np.concatenate([each.start if each.at is None else each.at for each in kinds])
-    cuts = np.cumsum([0, *(len(each.row) for each in kinds)]).tolist()
-    of_kind = [slice(first, last) for first, last in itertools.pairwise(cuts)]
-    key = np.searchsorted(starts, row, side="right")
-    columns = [key, at, start, end, stamped]
+    kind = np.repeat(np.arange(len(kinds)), [len(each.row) for each in kinds])
+    key = np.searchsorted(view.starts, row, side="right")
+    columns = [key, at, start, end, stamped, np.asarray(apart)[kind]]
+    if not of_intervals:
+        columns += [np.concatenate(each) for each in zip(*events_of(kinds, view), strict=True)]
+    order = np.lexsort((kind, *columns[::-1]))
+    fresh = differs(*(column[order] for column in columns))
     # Events of one time have windows of one time: the first of one kind goes with the first of another.
-    columns.append(np.concatenate([repetitions([column[rows] for column in columns]) for rows in of_kind]))
-    order = np.lexsort(columns[::-1])
-    new = differs(*(column[order] for column in columns))
-    place = np.empty(len(order), np.intp)
-    place[order] = np.cumsum(new) - 1
-    kept = order[new]
-    return Rows(row[kept], start[kept], end[kept], at[kept], stamped[kept], [place[rows] for rows in of_kind])
+    of_kind = np.flatnonzero(fresh | differs(kind[order]))
+    rank = np.arange(len(order)) - np.repeat(of_kind, np.diff(np.append(of_kind, len(order))))
+    group = np.cumsum(fresh) - 1
+    most = np.zeros(group[-1] + 1 if len(group) else 0, np.int64)
+    np.maximum.at(most, group, rank)
+    place = np.empty(len(order), np.int64)
+    place[order] = (np.cumsum(most) - most + np.arange(len(most)))[group] + rank
+    kept = np.empty(int((most + 1).sum()), np.int64)
+    kept[place] = np.arange(len(place))
+    cuts = np.cumsum([len(each.row) for each in kinds])[:-1]
+    return Rows(row[kept], start[kept], end[kept], at[kept], stamped[kept], np.split(place, cuts))
 
 
-def repetitions(columns: list[NDArray[Any]]) -> Ints:
-    """For each row, how many rows directly before it are equal to it."""
-    fresh = np.flatnonzero(differs(*columns))
-    return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
+def events_of(kinds: list[Ranges | Coverage], view: PartialsView) -> Iterator[tuple[Ints, Ints]]:
+    """For each kind the first partial of each window and the one past its last, of those with events; -1 for none.
+
+    That of windows that are no ranges of partials is not known.
+    """
+    rows, before = view.window_inputs.get("rows"), None
+    if rows is not None and not rows.all():
+        before = np.concatenate([[0], np.cumsum(rows > 0)])
+    for each in kinds:
+        if isinstance(each, Coverage):
+            yield (np.zeros_like(each.row),) * 2
+            continue
+        low, high = (each.low, each.high) if before is None else (before[each.low], before[each.high])
+        some = high > low
+        yield np.where(some, low, -1), np.where(some, high, -1)
 
 
 def spread(columns: list[pa.Array | pa.ChunkedArray], places: list[Index], length: int) -> pa.Array | pa.ChunkedArray:

@@ -240,7 +240,7 @@ class Layout:
         """
         starts, ends = self.starts(rows), self.ends(rows)
         runs = np.flatnonzero(differs(starts, ends)) if len(starts) else np.empty(0, np.intp)
-        frames, inside = frames_of(plan, starts[runs], ends[runs]) if in_frames else (starts[runs], None)
+        frames, inside = frames_of(plan, starts[runs], ends[runs], self.plan) if in_frames else (starts[runs], None)
         if together is not None and (found := together(starts[runs])) is not None:
             frames, inside = plan.axis.frames(found[0], None)[0], found[1]
         lengths = np.diff(runs, append=len(starts))
@@ -319,8 +319,10 @@ def after_end(windows: Windows) -> int:
     return int(getattr(windows, "closed", "left") in ("right", "both"))
 
 
-def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]:
+def frames_of(plan: Plan, starts: Ints, ends: Ints, own: Plan | None = None) -> tuple[Ints, Bools | None]:
     """The frame of a query that each stored frame is in, and which are in any window (None: all).
+
+    ``own`` is what frames were stored by, where some may be longer by now.
 
     Raises
     ------
@@ -332,10 +334,14 @@ def frames_of(plan: Plan, starts: Ints, ends: Ints) -> tuple[Ints, Bools | None]
     for windows in plan.axis.windows:
         cut = np.flatnonzero(windows.cuts(starts, ends))
         if len(cut):
-            begin, end = (plan.times.word(int(each[cut[0]])) for each in (starts, ends))
-            raise QueryError(
-                f"{windows.named} cut the stored frame from {begin} to {end} in two; {EXPECTED}{wanted(plan)}"
-            )
+            first, beyond = int(starts[cut[0]]), int(ends[cut[0]])
+            found = f"from {plan.times.word(first)} to {plan.times.word(beyond)}"
+            if own is not None and np.ptp(own.axis.frames(np.array([first, beyond - 1]), None)[0]):
+                raise QueryError(
+                    f"{windows.named} cut in two the frame {found}, which coarsen() has made of shorter ones; expected "
+                    "windows that begin and end where stored frames do, or later ones only: .ending(after)"
+                )
+            raise QueryError(f"{windows.named} cut the stored frame {found} in two; {EXPECTED}{wanted(plan)}")
     return plan.axis.frames(starts, None)
 
 

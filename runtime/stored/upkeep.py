@@ -118,6 +118,11 @@ def in_frames(long: Layout, files: Sequence[StoredFile]) -> dict[tuple[int, int]
     if files and not found:
         (begin, end), one = ((each[0].item() for each in bounds), files[0])
         type = long.plan.times.type
+        if pa.types.is_integer(type):
+            raise QueryError(
+                f"frame is of {end - begin}, and no file lies in one: where times are integers a file has all frames "
+                f"of an append(), the first from {one.first} to {one.end}; expected a longer frame, or shorter appends"
+            )
         raise QueryError(
             f"frame is of {describe(end - begin, type)}, and the files have longer ones, the first of "
             f"{describe(one.end - one.first, type)}; expected a longer frame, that whole files lie in"

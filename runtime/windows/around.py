@@ -165,6 +165,7 @@ class AroundRows(Windows):
     counts_rows = True
     one_for_each = "event"
     stamp: str = "own"
+    closed: str = "both"
 
     @property
     def row_span(self) -> tuple[int, int]:

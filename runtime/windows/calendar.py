@@ -53,18 +53,24 @@ def calendar(
         in_size, in_step = days
         first, clock = days_ahead(time, every, offset, zone)
         return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
-    if pa.types.is_integer(time.type):
-        raise DurationError(
-            f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
-        )
+    ahead = months_ahead(time, size, offset)
     if length is None or step is None:
         raise DurationError(
             f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
         )
+    return Steps(length, step, ahead % step), Calendar(time, "month", 0, zone)
+
+
+def months_ahead(time: TimeColumn, size: Duration, offset: Any) -> int:
+    """The month from which windows of a size in months are counted; DurationError where it is none, or times are."""
+    if pa.types.is_integer(time.type):
+        raise DurationError(
+            f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
+        )
     ahead = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
     if ahead is None:
         raise DurationError(f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'")
-    return Steps(length, step, ahead % step), Calendar(time, "month", 0, zone)
+    return ahead
 
 
 def months(duration: Any, argument: str) -> int | None:

@@ -17,7 +17,7 @@ from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
 from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
-from .calendar import in_days, moved
+from .calendar import Calendar, in_days, months, moved
 from .choices import Cumulated, with_named
 from .grid import Grid, Offset, grid
 from .spec import Spec, checked
@@ -46,23 +46,34 @@ class Cumulating(Spec):
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
         cycles = grid(time, self.size, "size", self.offset, self.timezone)
-        size, every = time.length(self.size, "size"), time.length(self.every, "every")
-        if size % every:
+        in_months, every_months = months(self.size, "size"), months(self.every, "every")
+        if in_months is None or every_months is None:
+            every = time.length(self.every, "every")
+            whole = in_months is not None or time.length(self.size, "size") % every == 0
+        else:
+            every, whole = every_months, in_months % every_months == 0
+        if not whole:
             raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
-        if self.timezone is not None and not in_days(self.size):
+        if in_months is None and self.timezone is not None and not in_days(self.size):
             raise DurationError(
                 f"size is {self.size!r} in the time zone {self.timezone!r}; expected whole days or weeks, or no "
                 "timezone"
             )
         steps: Grid | None = None
+        days: Calendar | None = None
         if cycles.calendar is None:
             steps = Grid(every, cycles.origin)
+        elif every_months is not None:
+            steps = Grid(every, cycles.origin, cycles.calendar)
+        elif in_months is not None:
+            if cycles.calendar.zone is not None and in_days(self.every):
+                every, days = every // DAY, Calendar(time, "day", 0, cycles.calendar.zone)
         elif every % DAY == 0:
             steps = Grid(every // DAY, cycles.origin, cycles.calendar)
         return Cycles(
-            time=time, emit=self.emit, stamp=self.stamp, cycles=cycles, steps=steps, every=every, closed=self.closed,
-            empty=self.empty, min_samples=self.min_samples,
-            moved=moved(time, self.size, self.offset, self.timezone),
+            time=time, emit=self.emit, stamp=self.stamp, cycles=cycles, steps=steps, days=days, every=every,
+            closed=self.closed, empty=self.empty, min_samples=self.min_samples,
+            moved="" if in_months is not None else moved(time, self.size, self.offset, self.timezone),
             fill=None if self.filling is None else self.filling.bind(time, self.closed, self.timezone),
         )  # fmt: skip
 
@@ -78,10 +89,11 @@ def cumulating(size: Duration, every: Duration | None = None, **options: Unpack[
     Parameters
     ----------
     size
-        A duration of whole steps; days and weeks are those of the time's zone, as for :func:`sliding`.
+        A duration of whole steps; days, weeks, months and years are those of the time's zone, as for :func:`sliding`.
     every
-        The step. One of hours, or of less, counts from the beginning of each cycle of days in a zone, in hours that
-        have passed, whatever clocks do there; the last step is shorter where it does not divide the cycle.
+        The step, such as ``"1 day"`` of a month: month to date. One of hours, or of less, counts from the beginning of
+        each cycle of days or months in a zone, in hours that have passed, whatever clocks do there; the last step is
+        shorter where it does not divide the cycle.
     offset, closed, timezone, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
         As for :func:`sliding`.
 
@@ -98,10 +110,10 @@ def cumulating(size: Duration, every: Duration | None = None, **options: Unpack[
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
     """
-    positive(size, "size")
+    positive(size, "size", calendar=True)
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
-    positive(every, "every")
+    positive(every, "every", calendar=True)
     return Cumulating(size, every, **checked(options))
 
 
@@ -110,12 +122,13 @@ class Cycles(NumberedWindows, WithValidity):
     """Cumulating windows in ticks of a time column: a frame a step, and a window ends with each.
 
     ``steps`` are those of ``every`` ticks, numbered one after the other. None: they begin anew with each day of a
-    zone; then each cycle has as many numbers as the longest one has steps.
+    zone, or month; then each cycle has as many numbers as the longest one has steps, which are of ticks or ``days``.
     """
 
     cycles: Grid
     steps: Grid | None
     every: int
+    days: Calendar | None = None
 
     def pattern(self, partitioned: bool) -> Pattern:
         return "weak"
@@ -141,7 +154,7 @@ class Cycles(NumberedWindows, WithValidity):
         """The numbers of a cycle."""
         if self.steps is not None:
             return self.cycles.every // self.steps.every
-        return -(-self.cycles.most_ticks // self.every)
+        return -(-self.cycles.most_ticks // (self.every if self.days is None else self.every * DAY))
 
     @property
     def numberings(self) -> tuple[Numbering] | None:
@@ -186,34 +199,49 @@ class Cycles(NumberedWindows, WithValidity):
         if self.steps is not None:
             return self.steps.numbers(ticks)
         cycle = self.cycles.numbers(ticks)
-        return cycle * self._a_cycle + (ticks - self.cycles.begins(cycle)) // self.every
+        return cycle * self._a_cycle + self._step(cycle, ticks)
+
+    def _step(self, cycle: Ints, ticks: Ints) -> Ints:
+        """The step of a cycle, from 0, that each tick in it is in."""
+        begins = self.cycles.begins(cycle)
+        passed = ticks - begins if self.days is None else self.days.units(ticks) - self.days.units(begins)
+        return passed // self.every
 
     def _begins(self, numbers: Ints) -> Ints:
         if self.steps is not None:
             return self.steps.begins(numbers)
-        cycle, step = np.divmod(numbers, self._a_cycle)
-        begins: Ints = np.minimum(self.cycles.begins(cycle) + step * self.every, self.cycles.begins(cycle + 1))
-        return begins
+        return self._after(*np.divmod(numbers, self._a_cycle))
+
+    def _after(self, cycle: Ints, steps: Ints) -> Ints:
+        """When some steps of a cycle have passed: all of them with it."""
+        begins, passed = self.cycles.begins(cycle), steps * self.every
+        begins = begins + passed if self.days is None else self.days.begins(self.days.units(begins) + passed)
+        found: Ints = np.minimum(begins, self.cycles.begins(cycle + 1))
+        return found
 
     def _ends(self, numbers: Ints) -> Ints:
         if self.steps is not None:
             return self.steps.begins(numbers + 1)
-        cycle = numbers // self._a_cycle
-        ends: Ints = np.minimum(self._begins(numbers) + self.every, self.cycles.begins(cycle + 1))
-        return ends
+        cycle, step = np.divmod(numbers, self._a_cycle)
+        return self._after(cycle, step + 1)
 
     def _last(self, cycle: Ints) -> Ints:
         """The number of the last step of each cycle."""
         if self.steps is not None:
             return (cycle + 1) * self._a_cycle - 1
-        lasts = self.cycles.begins(cycle + 1) - self.cycles.begins(cycle)
-        return cycle * self._a_cycle + (lasts - 1) // self.every
+        return cycle * self._a_cycle + self._step(cycle, self.cycles.begins(cycle + 1) - 1)
 
     def describe(self) -> str:
-        every = describe(self.every, self.time.type)
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
         size = self.cycles.length(self.time) + self.cycles.in_zone
-        return f"windows that grow by {every} up to {size}, {ends}{self.samples_in_words}"
+        return f"windows that grow by {self._a_step} up to {size}, {ends}{self.samples_in_words}"
 
     def describe_frames(self) -> str:
-        return f"one frame every {describe(self.every, self.time.type)}; up to {self._a_cycle} to a window"
+        return f"one frame every {self._a_step}; up to {self._a_cycle} to a window"
+
+    @property
+    def _a_step(self) -> str:
+        """A step, in words."""
+        if self.days is not None:
+            return self.days.length(self.every)
+        return describe(self.every, self.time.type) if self.steps is None else self.steps.length(self.time)

@@ -232,7 +232,10 @@ class Anchored(Windows):
                 raise QueryError(
                     f"{anchors} anchors for each of {keys} keys are too many; expected anchors by key (by=)"
                 )
-            return np.repeat(np.arange(keys), anchors), np.tile(np.arange(anchors), keys)
+            some = np.arange(keys)
+            if partials.keys and keys:  # other windows may bring keys without an event
+                some = some[np.add.reduceat(partials.window_inputs["rows"], partials.starts) > 0]
+            return np.repeat(some, anchors), np.tile(np.arange(anchors), len(some))
         key = match(partials.keys, self.keys)
         found = np.flatnonzero(key >= 0)
         return key[found], found

@@ -9,14 +9,14 @@ from typing import Any
 from ...aggregators.durations import written
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
-from .calendar import Calendar, days_ahead, in_days, monday, zone_of
+from .calendar import Calendar, days_ahead, in_days, monday, months, months_ahead, zone_of
 
 Offset = Duration | datetime.datetime
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Steps of ``every`` units, counted from ``origin``: units are ticks, or the days of a calendar.
+    """Steps of ``every`` units, counted from ``origin``: units are ticks, or the days or months of a calendar.
 
     Examples
     --------
@@ -56,14 +56,17 @@ class Grid:
 
 
 def grid(time: TimeColumn, every: Duration, argument: str, offset: Any = 0, timezone: str | None = None) -> Grid:
-    """The steps of a duration: of days and weeks in a zone, where there is one, else of fixed length.
+    """The steps of a duration: of months; of days and weeks in a zone, where there is one; else of fixed length.
 
     Raises
     ------
     DurationError, QueryError
         If a duration does not fit the column, or is not above zero; if a zone does not fit.
     """
-    length, zone = time.length(every, argument), zone_of(time, timezone)
+    zone, in_months = zone_of(time, timezone), months(every, argument)
+    if in_months is not None:
+        return Grid(in_months, months_ahead(time, every, offset) % in_months, Calendar(time, "month", 0, zone))
+    length = time.length(every, argument)
     if zone is None or not in_days(every):
         return Grid(length, (offset_ticks(time, offset) + monday(time, every, offset)) % length)
     ahead, clock = days_ahead(time, every, offset, zone)

@@ -131,6 +131,7 @@ class LastOfKey(WithValidity):
 
     valid_by = "rows"
     counts_rows = True
+    closed: str = "both"
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1

@@ -223,6 +223,7 @@ class Triggered(Windows):
     window_inputs = frozenset({"first"})
     alone_in_streams = True
     stamp: str = "own"
+    closed: str = "both"
 
     @property
     def one_for_each(self) -> Literal["event"] | None:  # type: ignore[override]

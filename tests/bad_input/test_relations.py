@@ -16,6 +16,7 @@ LASTING = pa.table({"from": [0, 5], "to": pa.array([5, None], pa.int64()), "k": 
 TIMES = LASTING.set_column(0, "from", pa.array([dt.datetime(2026, 1, 1)] * 2)).set_column(
     1, "to", pa.array([None, None], pa.timestamp("us"))
 )
+MANY = pa.table({"from": [0] * 40_000, "to": [1] * 40_000})
 
 
 def events(windows: Any, **more: Any) -> Any:
@@ -59,6 +60,12 @@ ff.relation(TIMES.append_column("at", LASTING["x"]), valid_from="from", valid_to
 rates(pa.table({"from": [3], "to": [2]})).rows()  # -> events end no later than they start, the first from 3 to 2
 rates(pa.table({"from": pa.array([None], pa.int64()), "to": [2]})).rows()
     # -> NullTimeError: valid_from= names 'from', which is null in 1 of 1 rows; expected an instant for every row
+rates(pa.table({"from": [0], "to": [2**60]})).states(1)
+    # -> 1 rows become 1.2e+18, more than one process can hold; expected a longer step in states(), or since=
+rates(MANY).join(rates(MANY)).rows()
+    # -> 40000 rows become 1.6e+09, more than one process can hold; expected fewer pairs
+rates(pa.table({"from": pa.array([0], pa.timestamp("ns")), "to": pa.array([2**63 - 1], pa.timestamp("ns"))})).rows()
+    # -> ColumnError: has pd.Timestamp.max, which has digits below a microsecond; expected a null where an end is open
 calls().where("y > 1")  # -> names the unknown column 'y';
 calls().where("x >")  # -> the expression 'x >' is no SQL of one value:
 calls().where(f"x = {'9' * 39}")  # -> and it has 39 digits; expected at most 38

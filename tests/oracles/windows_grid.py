@@ -127,16 +127,23 @@ def calendar(
 
 
 def cumulating(
-    size: int,
-    every: int,
+    size: int | str,
+    every: int | str,
     *,
-    offset: int = 0,
+    offset: int | str = 0,
     closed: str = "left",
+    timezone: str | None = None,
     empty: str = "skip",
     emit: str = "every",
     stamp: str = "interval",
+    dates: bool = False,
 ) -> Brute:
     """[c, c + every), [c, c + 2 every), .. [c, c + size), then anew from c + size, as Flink's cumulate has it."""
+    if isinstance(size, str):
+        tick = DAY if dates else MICROSECOND
+        return to_date(size, str(every), str(offset or ""), timezone, tick, closed, empty, emit, stamp)
+    assert isinstance(every, int)
+    assert isinstance(offset, int)
     steps = size // every
 
     def bounds(k: int) -> tuple[int, int]:
@@ -148,6 +155,38 @@ def cumulating(
         return range((cycle - 1) * steps, (cycle + 2) * steps)
 
     return numbered(bounds, near, closed=closed, empty=empty, min_fill="partial", emit=emit, stamp=stamp)
+
+
+def to_date(size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta, *choices: str) -> Brute:
+    """Months or years that grow by days or months of a wall clock, the last step as far as the cycle goes."""
+    cycle, near = calendar(size, size, offset, timezone, tick)
+    day, _ = calendar("1 day", "1 day", "", timezone, tick)
+    months, days = parse(every)[0], parse(every)[1].days
+    shift, length = parse(offset)[0], parse(size)[0]
+    closed, empty, emit, stamp = choices
+
+    def ends(k: int) -> Iterator[int]:
+        month = 1970 * 12 + shift + k * length
+        first = dt.datetime(month // 12, month % 12 + 1, 1)
+        for step in range(1, 32 * length):
+            on = month + step * months
+            wall = dt.datetime(on // 12, on % 12 + 1, 1) if months else first + dt.timedelta(days=step * days)
+            yield min(day((wall - EPOCH).days)[0], cycle(k)[1])
+            if day((wall - EPOCH).days)[0] >= cycle(k)[1]:
+                return
+
+    def of_key(rows: Sequence[Row], own: list[int]) -> list[Window]:
+        windows = [
+            Window(None, start, end, tuple(n for n in own if holds(closed, start, rows[n].time, end)))
+            for k in range(near(rows[own[0]].time).start, near(rows[own[-1]].time).stop)
+            for start in cycle(k)[:1]
+            for end in ends(k)
+        ]
+        filled = [number for number, window in enumerate(windows) if window.rows]
+        windows = windows[filled[0] : filled[-1] + 1]
+        return stamped(changes((w for w in windows if w.rows or empty == "emit"), emit), stamp)
+
+    return each_key(of_key)
 
 
 def landmark(

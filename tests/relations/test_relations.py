@@ -158,33 +158,43 @@ def test_random_queries_on_spark(spark: SparkSession, part: int) -> None:
 
 @pytest.mark.parametrize("seed", range(9000, 9055))
 def test_timestamps_are_as_integers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tick of integers is a minute of timestamps, naive or in UTC: windows of as many minutes give the same rows."""
+    """A tick of integers is a minute of timestamps, naive or in UTC, or a day: as long windows give the same rows."""
     from . import cases as relation_cases
 
-    zone = dt.UTC if seed % 2 else None
-    query, plain, origin = asked(seed), relation_cases.windows, ORIGIN.replace(tzinfo=zone)
+    kind = ("naive", "UTC", "date")[seed % 3]
+    query, plain, origin = asked(seed), relation_cases.windows, ORIGIN.replace(tzinfo=dt.UTC if kind == "UTC" else None)
+    origin = dt.datetime(1970, 1, 1) if kind == "date" else origin  # from which days are counted
+    tick, unit = (dt.timedelta(days=1), "days") if kind == "date" else (TICK, "minutes")
+    type = {"naive": pa.timestamp("us"), "UTC": pa.timestamp("us", "UTC"), "date": pa.date32()}[kind]
+
+    def time(ticks: int) -> Any:
+        found = origin + tick * ticks
+        return found.date() if kind == "date" else found
+
     expected = Definition(query.events, query.horizon).changes(query.query)
 
     def minutes(window: Any) -> Any:
         spec = plain(window)
         if window["kind"] == "landmark":
-            bounds = {name: origin + TICK * window[name] for name in ("since", "until") if name in window}
+            bounds = {name: time(window[name]) for name in ("since", "until") if name in window}
             return ff.landmark(closed="both", **bounds)
         if window["kind"] == "rows":
             return spec
-        length = {name: f"{getattr(spec, name)} minutes" for name in ("size", "every", "offset")}
+        length = {name: f"{getattr(spec, name)} {unit}" for name in ("size", "every", "offset")}
         return ff.sliding(**length, closed=spec.closed, gaps="allow")
 
     def timed(table: pa.Table) -> pa.Table:
-        times = pa.array([origin + TICK * t for t in table["t"].to_pylist()], pa.timestamp("us", zone and "UTC"))
+        times = pa.array([time(t) for t in table["t"].to_pylist()], type)
         return table.set_column(0, "t", times)
 
     def in_ticks(value: Any) -> Any:
-        return (value - origin) // TICK if isinstance(value, dt.datetime) else value
+        if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+            value = dt.datetime.combine(value, dt.time())
+        return (value - origin) // tick if isinstance(value, dt.datetime) else value
 
     monkeypatch.setattr(relation_cases, "windows", minutes)
     monkeypatch.setattr(relation_cases, "literal", lambda value, name: (
-        f"timestamp '{origin + TICK * value}'" if name == "ts" else repr(value)
+        f"{'date' if kind == 'date' else 'timestamp'} '{time(value)}'" if name == "ts" else repr(value)
     ))  # fmt: skip
     rows = relation(query.query, tables(query.events), timed).rows().to_pylist()
     assert netted({name: in_ticks(value) for name, value in row.items()} for row in rows) == expected

@@ -56,17 +56,18 @@ SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64()})
 @times(8)
 @given(EVENTS, SPECS, SPECS, SPECS)
 def test_each_output_has_its_own_windows(events: list[tuple[int, int]], a: Spec, b: Spec, c: Spec) -> None:
-    expected: dict[tuple[int, int, int], dict[str, int]] = {}
+    expected: dict[tuple[int, int, int, int], dict[str, int]] = {}
+    ends = list(dict.fromkeys(spec.closed for spec in (a, b, c)))
     for key in {key for _, key in events}:
         times = [time for time, of in events if of == key]
         for spec, name in ((a, "a"), (b, "b"), (c, "b")):
             for start, count in spec.counts(times).items():
-                expected.setdefault((key, start, start + spec.size), {})[name] = count
+                expected.setdefault((key, start, start + spec.size, ends.index(spec.closed)), {})[name] = count
     table = pa.Table.from_pylist([{"t": time, "k": key} for time, key in events], SCHEMA)
     query = ff.events(table, time="t", by="k").window(a.window())
     result = query.aggregate(a=ff.Count(), b=ff.Count().over(b.window(), c.window())).to_pylist()
     rows = [((row["k"], *row["window"].values()), (row["a"], row["b"])) for row in result]
-    assert rows == [(key, (row.get("a"), row.get("b"))) for key, row in sorted(expected.items())]
+    assert rows == [(at[:3], (row.get("a"), row.get("b"))) for at, row in sorted(expected.items())]
 
 
 def test_one_pass_on_shared_frames() -> None:

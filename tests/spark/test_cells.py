@@ -223,7 +223,7 @@ ORDERED_QUERIES: dict[str, Query] = {
     "all windows": (ff.tumbling("50 minutes", closed="right", empty="emit", stamp="end"), ORDERED, {}),
     "ordered days of a zone": (ff.sliding("2 days", "1 day", timezone="Europe/Berlin"), ORDERED, {}),
     "ordered months": (ff.tumbling("1 month"), ORDERED, ONE_KEY),
-    "cumulating": (ff.cumulating("3 hours", "30 minutes"), ORDERED, {}),
+    "cumulating": ([ff.cumulating("3 hours", "30 minutes"), ff.cumulating("1 month", "1 day")], ORDERED, {}),
     "landmark a step": (ff.landmark(since=START + dt.timedelta(hours=1), every="1 hour"), ORDERED, ONE_KEY),
     "ordered sessions": (ff.session("12 minutes"), ORDERED, {}),
     "sessions of one key": (ff.session("3 minutes", merge_touching=True), ORDERED, ONE_KEY),

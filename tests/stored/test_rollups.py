@@ -143,6 +143,20 @@ def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
     assert all(each.first >= stored.table.commits.latest().expired for each in stored.table.commits.latest().rollups)
 
 
+def test_frames_of_integers_that_are_made_longer(tmp_path: Path) -> None:
+    stored = ff.partials(tmp_path, time="t", frame=10, n=ff.Count())
+    stored.append(pa.table({"t": range(100)}), run="all")
+    with pytest.raises(ff.QueryError, match=r"frame is of 50, and no file lies in one: .* the first from 0 to 100; ex"):
+        stored.roll_up(50)
+    stored.coarsen(50, older=50)
+    tens = stored.window(ff.tumbling(10))
+    with pytest.raises(
+        ff.QueryError, match=r"in two the frame from 0 to 50, which coarsen\(\) has made of shorter ones"
+    ):
+        tens.aggregate()
+    assert tens.ending(60).aggregate()["n"].to_pylist() == [10] * 4
+
+
 def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
     stored = ff.partials(tmp_path, time="t", by="k", frame="1 hour", n=ff.Count())
     day = [FIRST + dt.timedelta(hours=hour) for hour in range(48)]

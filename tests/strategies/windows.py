@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -249,6 +249,16 @@ def calendar(draw: st.DrawFn) -> Problem:
     if draw(st.integers(0, 2)) == 0:
         name = "tumbling"
         del arguments["every"]
+    elif not in_days and draw(st.booleans()):
+        name = "cumulating"
+        sizes = {
+            "1 month": ["1 day", "3 days", "2 weeks"],
+            "2 quarters": ["1 week", "1 month"],
+            "1 year": ["1 quarter"],
+        }
+        arguments["size"] = draw(st.sampled_from(list(sizes)))
+        arguments["every"] = draw(st.sampled_from(sizes[arguments["size"]]))
+        del arguments["min_fill"]
     moment = draw(st.sampled_from(MOMENTS)) - dt.datetime(1970, 1, 1)
     middle = moment // dt.timedelta(days=1) if kind == "date" else moment // dt.timedelta(seconds=1)
     day = 1 if kind == "date" else DAY
@@ -285,3 +295,20 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
     "snapshot": problems(spec("snapshot", emit=emits), wide=True, lengths=lengths),
 }  # fmt: skip
 """Problems of windows of every kind."""
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Problem, Problem]:
+    """The same events in windows of two kinds: of any, or of one with other arguments, so that many are equal."""
+    names = [name for name in CONSTRUCTORS if name not in ("calendar", "intervals", "snapshot")]
+    name = draw(st.sampled_from(names))
+    first = draw(CONSTRUCTORS[name])
+    second = draw(CONSTRUCTORS[draw(st.sampled_from([name, *names]))]).spec
+    if draw(st.booleans()):
+        changed = draw(st.sets(st.sampled_from(["closed", "emit", "ties", "min_fill", "n", "rows", "trigger"])))
+        arguments = {
+            key: value for key, value in second.arguments.items() if key in changed & set(first.spec.arguments)
+        }
+        second = replace(first.spec, arguments=first.spec.arguments | arguments)
+    rows = [row for row in first.rows if abs(row.time) < FAR // 8]
+    return replace(first, rows=rows), replace(first, spec=second, rows=rows)

@@ -287,3 +287,28 @@ def test_three_engines(spark: Any, tmp_path: Path) -> None:
             one, other = found.sort_by(key), local.sort_by(key)
             for name in [*order, "n_36h", "n_1mo", "spent_1mo", "r"]:
                 assert str(one[name].to_pylist()) == str(other[name].to_pylist())
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_steps_of_months(zone: str, tmp_path: Path) -> None:
+    """Whole months of a zone up to each month, of events and of partials of days."""
+    of = np.random.default_rng(5)
+    times = [
+        datetime.datetime(2018, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(hours=int(h))
+        for h in of.integers(0, 17_000, 40)
+    ]
+    table = pa.table({"t": pa.array(times, pa.timestamp("us", zone))})
+    stored = ff.partials(tmp_path, time="t", frame=ff.tumbling("1 day"), n=ff.Count())
+    stored.append(table, run="all")
+    windows = ff.lookback("1 month", "3 months", every="1 month")
+
+    def first(month: int) -> datetime.datetime:
+        return datetime.datetime(month // 12, month % 12 + 1, 1, tzinfo=ZoneInfo(zone)).astimezone(datetime.UTC)
+
+    want = []
+    for month in range(2017 * 12, 2021 * 12):
+        counts = [sum(first(month - back) <= time < first(month) for time in times) for back in (1, 3)]
+        want += [(first(month), *counts)] if counts[1] else []
+    found = ff.events(table, time="t").window(windows).aggregate(n=ff.Count())
+    for result in (found, stored.window(windows).aggregate()):
+        assert [(row["at"], row["n_1mo"], row["n_3mo"]) for row in result.to_pylist()] == want

@@ -12,14 +12,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 import framefold as ff
 
 from ..oracles import windows as oracle
 from ..oracles.windows import Row, Window
+from ..oracles.windows_rows import rank
 from ..strategies import windows as strategies
-from ..strategies.windows import CONSTRUCTORS, Anchors, Instant, Problem, Span, Spec
+from ..strategies.windows import CONSTRUCTORS, Anchors, Instant, Problem, Span, Spec, pairs
 from ..support.examples import examples
 from ..support.limits import limits
 
@@ -239,6 +240,67 @@ def assert_right(problem: Problem) -> None:
     said += [f"missing: {row}" for row in want if row not in got]
     said = said or [f"out of order: {got}", f"should be: {want}"]
     raise AssertionError(f"{window_of(problem)}\n" + "\n".join(said[:8]))
+
+
+def ends_of(problem: Problem) -> str:
+    """Which ends belong to the windows: of windows counted in rows those of their first and last row do."""
+    in_rows = problem.spec.name in ("last_rows", "policy") or "rows" in problem.spec.arguments
+    return "both" if in_rows else problem.spec.arguments.get("closed", "left")
+
+
+def evicts_any(problem: Problem) -> bool:
+    """Whether windows may lack rows in their midst: these have rows of the result of their own."""
+    evict = problem.spec.arguments.get("evict")
+    return evict is not None and evict.name == "by_delta"
+
+
+def test_windows_of_equal_bounds_and_other_results() -> None:
+    """Another end, and another number of samples for one output; outputs over one of them each share a row."""
+    events = ff.events(pa.table({"t": [1, 5], "x": [1, 2]}), time="t")
+    left, right, few = ff.tumbling(5), ff.tumbling(5, closed="right"), ff.tumbling(5, min_samples=2)
+
+    def rows(**outputs: Any) -> list[tuple[Any, ...]]:
+        found = events.window(left).aggregate(**outputs).to_pylist()
+        return [(row["window"]["start"], *(row[name] for name in outputs)) for row in found]
+
+    n = ff.Count()
+    assert rows(n=n.over(left, right)) == [(0, 1), (0, 2), (5, 1)]
+    assert rows(a=n, b=n.over(right)) == [(0, 1, None), (0, None, 2), (5, 1, None)]
+    assert rows(n=n.over(right, few)) == [(0, 2), (0, None), (5, None)]
+    assert rows(n=n.over(left, few)) == [(0, 1), (0, None), (5, 1), (5, None)]
+    assert rows(a=n, b=n.over(few)) == [(0, 1, None), (5, 1, None)]
+
+
+@settings(examples(200, quick=6), suppress_health_check=list(HealthCheck))
+@given(pairs())
+def test_two_kinds_in_one_pass(pair: tuple[Problem, Problem]) -> None:
+    """Windows that are equal, and have the same rows, are given once: one with each output that is over them."""
+    first, _ = pair
+    windows = [window_of(each) for each in pair]
+    assume(windows[0] != windows[1])
+    right = [(each, right_windows(each)) for each in pair]
+    own = [
+        Counter(
+            (w.key, w.start, w.end, w.at, (ends_of(each), number if evicts_any(each) else None), w.rows) for w in some
+        )
+        for number, (each, some) in enumerate(right)
+    ]
+    rows = {"a": ff.CollectList("number").over(windows[0]), "b": ff.CollectList("number").over(windows[1])}
+    few = dict.fromkeys(("batch_rows", "chunk_windows"), first.batch)
+    with limits(pending_partials=first.pending, **few):
+        result = got_rows(events_of(first).window(*windows).aggregate(**rows, both=ff.CollectList("number")))
+    found: Counter[Any] = Counter()
+    for row in result:
+        found[(row["key"], row["start"], row["end"], row["at"], *(str(row[name]) for name in ("a", "b", "both")))] += 1
+    want: Counter[Any] = Counter()
+    for at in set(own[0]) | set(own[1]):
+        once, shared, members = [each[at] for each in own], min(each[at] for each in own), str(list(at[5]))
+        for a, b, many in ((1, 1, shared), (1, 0, once[0] - shared), (0, 1, once[1] - shared)):
+            if many:
+                want[(*at[:4], members if a else "None", members if b else "None", members)] += many
+    assert found == want, f"{windows}\n{found - want}\n{want - found}"
+    at = [(*rank(row["key"]), row["start"] if row["at"] is None else row["at"], row["start"]) for row in result]
+    assert at == sorted(at)
 
 
 @pytest.mark.sampled(3)
