@@ -118,6 +118,11 @@ class SparkTarget:
             name = SUMS[name]
         if name in SIGNS or name in SUMS:
             return f"({f' {name} '.join(values)})"
+        if name == "in":
+            return f"({values[0]} in ({', '.join(values[1:])}))"
+        if name == "case":
+            whens = " ".join(f"when {c} then {v}" for c, v in zip(values[:-1:2], values[1::2], strict=True))
+            return f"(case {whens} else {values[-1]} end)"
         if name == "like":
             return f"({values[0]} like {text(values[1])})"
         if name == "shift":
