@@ -460,6 +460,13 @@ def test_chains_of_conditions_are_as_long_as_they_are(sign: str, word: str, rows
     assert found["n"].to_pylist() == [rows] * (rows > 0)
 
 
+def test_literals_keep_all_their_digits() -> None:
+    digits = "12345678901234567890123456789012345.125"
+    rows = pa.table({"t": [0, 1], "m": pa.array([Decimal(digits), Decimal(digits[:-1] + "6")], pa.decimal128(38, 3))})
+    found = ff.events(rows, time="t").where(f"m = {digits}").window(ff.tumbling(9)).aggregate(n=ff.Count())
+    assert found["n"].to_pylist() == [1]
+
+
 def test_a_condition_costs_what_its_columns_do_however_wide_the_table_is() -> None:
     def seconds(columns: int) -> float:
         table = pa.table({"t": range(10), **{f"x{at}": range(10) for at in range(columns)}})
