@@ -146,7 +146,7 @@ def excerpt(text: object) -> str:
     """A text as a message shows it: the beginning of a long one, and its length.
 
     >>> excerpt("x > 1"), len(excerpt("x > 1 or " * 10_000))
-    ('x > 1', 225)
+    ('x > 1', 224)
     """
     said = str(text)
     return said if len(said) <= 240 else f"{said[:200]} ... ({len(said):,} characters)"

@@ -56,7 +56,7 @@ def conjuncts(node: Any) -> Sequence[Any]:
     return [*node.flatten()] if kind(node) == "And" else [node]
 
 
-def together(conditions: Sequence[Any]) -> Sequence[Any]:
+def as_few(conditions: Sequence[Any]) -> Sequence[Any]:
     """Conditions one by one, of which messages name the one that is wrong; as one where they are many."""
     from sqlglot import exp
 
