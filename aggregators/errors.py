@@ -142,6 +142,16 @@ def needing(who: str, extra: str) -> Iterator[None]:
         raise EngineError(f"{who} {error.name}; expected it installed: {installing(extra)}") from error
 
 
+def excerpt(text: object) -> str:
+    """A text as a message shows it: the beginning of a long one, and its length.
+
+    >>> excerpt("x > 1"), len(excerpt("x > 1 or " * 10_000))
+    ('x > 1', 224)
+    """
+    said = str(text)
+    return said if len(said) <= 240 else f"{said[:200]} ... ({len(said):,} characters)"
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it: its type where its text is long, as that of a table or a column is.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +12,8 @@ from ..errors import QueryError, shown
 
 PYARROW, POLARS, SPARK, OWN = "a pyarrow expression", "a Polars expression", "a Spark column", "an ff.expr"
 
+STACK = 256 << 20
+"""Bytes in which expressions of a hundred thousand parts in one another are shown."""
 PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 """A part of a dotted name, in backticks or as it is."""
 QUOTED = re.compile(rf"(?:{PART.pattern})(?:\.(?:{PART.pattern}))*")
@@ -18,7 +21,20 @@ QUOTED = re.compile(rf"(?:{PART.pattern})(?:\.(?:{PART.pattern}))*")
 
 def _without_defaults(value: Any) -> str:
     """An expression of pyarrow as text, where casts have their type and not what else they do by default."""
-    return re.sub(r"\{to_type=(.*?), allow_int_overflow=false[^}]*\}", r"\1", str(value))
+    return re.sub(r"\{to_type=(.*?), allow_int_overflow=false[^}]*\}", r"\1", text_of(value))
+
+
+def text_of(value: Any) -> str:
+    """An expression as pyarrow shows it, which takes a stack as deep as the expression is."""
+    found: list[str] = []
+    size = threading.stack_size(STACK)
+    try:
+        showing = threading.Thread(target=lambda: found.append(str(value)))
+        showing.start()
+    finally:
+        threading.stack_size(size)
+    showing.join()
+    return found[0]
 
 
 def text_of_column(column: Any) -> str:
@@ -109,7 +125,8 @@ def unquoted(name: Any) -> Any:
 def plain_name(value: Any) -> str | None:
     """The column that an expression is nothing but; None for others, and where the text does not tell."""
     if kind_of(value) == PYARROW:
-        return str(value) if value.equals(sys.modules["pyarrow.compute"].field(str(value))) else None
+        text = text_of(value)
+        return text if value.equals(sys.modules["pyarrow.compute"].field(text)) else None
     if kind_of(value) == POLARS and len(names := value.meta.root_names()) == 1:
         return str(names[0]) if value.meta.eq(sys.modules["polars"].col(names[0])) else None
     return value.column if kind_of(value) == OWN else None

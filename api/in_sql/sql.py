@@ -18,7 +18,7 @@ from ..runtime.plan.window_inputs import own_name
 from ..runtime.results.selected import Order, Selection, selected
 from ..start import events
 from .calls import is_call, literal, operation, or_none, refused, unknown_call
-from .trees import column, conjuncts, expression, kind, parsed, path_of, replaced, text_of
+from .trees import as_few, column, conjuncts, expression, kind, parsed, path_of, replaced, text_of
 from .windowing import NAMES, Over, Windowing, frame_of, of_group, of_over, of_table, require_apart, require_whole
 
 __all__ = ["sql"]
@@ -298,7 +298,7 @@ class Query:
             )
         else:
             found = data
-        for each in conditions:
+        for each in as_few(conditions):
             found = found.where(expression(each))
         engine, taken, names = found.engine, found.engine.schema([]).names, list[str]()
         for key in keys:
@@ -435,7 +435,7 @@ class Query:
                 if not isinstance(numbers[clause], int):
                     raise refused(said, "a number of rows")
         made = {name: expression(each) for name, each in columns.items()}
-        return Selection([expression(each) for each in conditions], made, order, **numbers)
+        return Selection([expression(each) for each in as_few(conditions)], made, order, **numbers)
 
 
 def type_of_time(of: Events[Any]) -> pa.DataType:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aggregators.errors import QueryError, needing, shown
-from ..runtime.expressions.text import Expr, dialect, of_tree, parts, why
+from ..runtime.expressions.text import Expr, deep, dialect, of_tree, parts, trees_of, why
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
 """Functions of windows, and what is around a time in them: BigQuery has it between quotes."""
+
+FEW = 32
+"""How many conditions are applied one after another."""
 
 
 def kind(node: Any) -> str:
@@ -19,7 +22,8 @@ def kind(node: Any) -> str:
 
 def text_of(node: Any) -> str:
     """A part as it can be written."""
-    return str(node.sql(dialect=dialect(), normalize_functions="lower"))
+    with deep():
+        return str(node.sql(dialect=dialect(), normalize_functions="lower"))
 
 
 def expression(node: Any) -> Expr:
@@ -48,9 +52,14 @@ def replaced(node: Any, by: Callable[[Any], Any]) -> Any:
 def conjuncts(node: Any) -> Sequence[Any]:
     """The conditions that "and" joins to one."""
     node = node.unnest()
-    if kind(node) != "And":
-        return [node]
-    return [*conjuncts(node.this), *conjuncts(node.expression)]
+    return [*node.flatten()] if kind(node) == "And" else [node]
+
+
+def as_few(conditions: Sequence[Any]) -> Sequence[Any]:
+    """Conditions one by one, of which messages name the one that is wrong; as one where they are many."""
+    from sqlglot import exp
+
+    return conditions if len(conditions) <= FEW else [exp.and_(*conditions, copy=False)]
 
 
 def parsed(query: str) -> Any:
@@ -66,10 +75,10 @@ def parsed(query: str) -> Any:
     if not isinstance(query, str):
         raise QueryError(f"sql() is given {shown(query)}; expected a query as text, such as 'SELECT ...'")
     with needing("sql() needs", "sql"):
-        from sqlglot import exp, parse
+        from sqlglot import exp
         from sqlglot.errors import SqlglotError
     try:
-        trees = [tree for tree in parse(query, dialect=dialect()) if tree is not None]
+        trees = trees_of(query, dialect()().tokenize(query), "the query")
     except (SqlglotError, RecursionError) as error:
         raise QueryError(f"the query is no SQL that is known here: {why(error)}") from error
     if len(trees) != 1:

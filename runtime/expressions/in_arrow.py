@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
 from typing import Any
 
@@ -19,13 +20,16 @@ SUMS = {"+": (pc.add, "add"), "-": (pc.subtract, "subtract"), "*": (pc.multiply,
 SAME = {
     "sqrt": pc.sqrt, "exp": pc.exp, "floor": pc.floor, "ceil": pc.ceil, "isnan": pc.is_nan, "abs": pc.abs,
     "upper": pc.utf8_upper, "lower": pc.utf8_lower, "like": pc.match_like, "coalesce": pc.coalesce,
-    "not": pc.invert, "and": pc.and_kleene, "or": pc.or_kleene,
+    "not": pc.invert,
 }  # fmt: skip
 """Functions of pyarrow that give what is meant."""
 TRIMS = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
 LOGS = {"ln": pc.ln, "log10": pc.log10}
 OF_TEXT = {WHOLE: "whole_of_text", DOUBLE: "double_of_text", DATE: "date_of_text"}
+JOINS = {"and": pc.and_kleene, "or": pc.or_kleene}
 BEYOND = 2.0**63
+CHAINED = 256
+"""How many conditions are joined before pyarrow, which makes a list of them, is kept from seeing more."""
 
 
 def in_arrow(expression: Expr, schema: pa.Schema, user: str, *, of_truth: bool = False) -> pc.Expression:
@@ -60,6 +64,7 @@ class ArrowTarget:
     def __init__(self) -> None:
         self.columns: dict[int, tuple[Any, pc.Expression, pa.DataType]] = {}
         self.literals: dict[int, tuple[Any, pa.Scalar]] = {}
+        self.chains: dict[int, tuple[Any, str, int]] = {}
 
     def column(self, path: tuple[str, ...], type: pa.DataType, kind: pa.DataType) -> pc.Expression:
         field = pc.field(path[0]) if len(path) == 1 else pc.field(*path)
@@ -109,7 +114,10 @@ class ArrowTarget:
             return self._compared(name, kind, one, others[0])
         if name in SUMS:
             function, exact = SUMS[name]
-            return call(exact, *values) if kind == WHOLE else function(*values)
+            # Of several sums or products in one another pyarrow would compute the constants first: not through a cast.
+            return call(exact, *values) if kind == WHOLE else function(*values).cast(kind)
+        if name in JOINS:
+            return self._joined(name, one, others[0])
         if name in SAME:
             return SAME[name](*values)
         if name in TRIMS:
@@ -118,6 +126,36 @@ class ArrowTarget:
             return LOGS[name](unless(pc.less_equal(one, constant(0.0, DOUBLE)), one, DOUBLE))
         made: pc.Expression = getattr(self, f"_{NAMES.get(name, name)}")(kind, *values)
         return made
+
+    def _joined(self, name: str, left: Any, right: Any) -> pc.Expression:
+        """Two conditions as one. pyarrow goes through a chain of them one in another, as deep as it is long."""
+        of = [self.chains.get(id(each), (None, "", 1)) for each in (left, right)]
+        length = sum(length if sign == name else 1 for _, sign, length in of)
+        made: pc.Expression = JOINS[name](left, right)
+        if length > CHAINED:
+            made, length = made.cast(BOOLEAN), 1
+        self.chains[id(made)] = made, name if length > 1 else "", length
+        return made
+
+    def _in(self, kind: pa.DataType, value: Any, *literals: Any) -> pc.Expression:
+        """Whether a value is among literals; as they are of the type of a column, where it has them."""
+        _, field, type = self.columns.get(id(value), (None, value, kind))
+        own, others = [], []
+        type = kind if kind == DOUBLE else getattr(type, "value_type", type)  # of a dictionary that of its values
+        for each in (self.literals[id(literal)][1] for literal in literals):
+            try:
+                own.append(each.cast(type))
+            except (pa.ArrowException, NotImplementedError):
+                others.append(each)
+        if kind == DOUBLE:
+            field = value
+        found = [
+            pc.is_in(of, value_set=pa.array(values, to))
+            for of, values, to in ((field, own, type), (value, others, kind))
+            if values
+        ]
+        found.append(pc.and_kleene(field.is_null(), constant(None, BOOLEAN)))
+        return functools.reduce(pc.or_kleene, found)
 
     def _compared(self, sign: str, kind: pa.DataType, left: Any, right: Any) -> pc.Expression:
         if id(left) in self.literals and id(right) in self.columns:
@@ -152,6 +190,12 @@ class ArrowTarget:
 
     def _if(self, kind: pa.DataType, condition: Any, value: Any, other: Any) -> pc.Expression:
         return pc.if_else(pc.coalesce(condition, constant(False, BOOLEAN)), value, other)
+
+    def _case(self, kind: pa.DataType, *values: Any) -> pc.Expression:
+        *pairs, found = values
+        for condition, value in zip(pairs[-2::-2], pairs[::-2], strict=True):
+            found = self._if(kind, condition, value, found)
+        return found
 
     def _divided(self, kind: pa.DataType, left: Any, right: Any) -> pc.Expression:
         return pc.divide(left, unless(pc.equal(right, constant(0.0, DOUBLE)), right, DOUBLE))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NoReturn
 
 from ...aggregators.contract.unevaluated import Unevaluated, shown_operand
-from ...aggregators.errors import QueryError, needing, shown
+from ...aggregators.errors import QueryError, excerpt, needing, shown
 
 __all__ = ["Expr", "expr"]
 
@@ -33,6 +36,15 @@ KNOWN = {
 BOUNDS = ("expression", "start", "length")
 """The parts of functions of text that must be literals."""
 NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+MOST_NESTED, MOST_DEEP, MOST_CASES, MOST_PARTS = 100, 150, 1_000, 200_000
+"""How many brackets or signs an expression nests at most, how deep it is, and how many cases and parts it has."""
+FRAMES = 40
+"""How many calls of Python a level of an expression takes at most, to be parsed or made."""
+PREFIXES = {"NOT", "DASH", "PLUS", "TILDE", "INTERVAL"}
+CHAINS = ("And", "Or", "DPipe")
+"""What is joined by one sign is no deeper however long it is."""
+recursing = threading.RLock()
 
 WORDS = (
     "columns, literals, + - * / %, comparisons, and, or, not, is, in, between, like, case, if, coalesce, nullif, cast, "
@@ -119,6 +131,47 @@ def parts(column: Any) -> tuple[str, ...]:
     return tuple(each.name for each in column.parts)
 
 
+@contextmanager
+def deep() -> Iterator[None]:
+    """Python's limit of recursion raised by what an expression of these bounds takes, wherever it is called from."""
+    with recursing:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + MOST_DEEP * FRAMES)
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
+
+
+def trees_of(text: str, tokens: list[Any], user: str) -> list[Any]:
+    """The statements of a text in SQL and its tokens; QueryError where it nests more than can be parsed."""
+    depth = signs = 0
+    for each in tokens:
+        name = each.token_type.name
+        signs = signs + 1 if name in PREFIXES else 0
+        depth += (name in ("L_PAREN", "CASE")) - (name in ("R_PAREN", "END"))
+        if max(depth, signs) > MOST_NESTED:
+            raise QueryError(f"{user} has more than {MOST_NESTED} brackets or signs in one another; expected fewer")
+    with deep():
+        return [tree for tree in dialect()().parser().parse(tokens, text) if tree is not None]
+
+
+def require_small(tree: Any, user: str) -> None:
+    """QueryError where an expression has more parts than are computed, or is too deep."""
+    level, depth, parts = [tree], 0, 0
+    while level:
+        below = []
+        for node in level:
+            below += node.flatten() if type(node).__name__ in CHAINS else node.iter_expressions()
+            if len(node.args.get("ifs") or ()) > MOST_CASES:
+                raise QueryError(f"{user} has a CASE of more than {MOST_CASES:,} WHENs; expected fewer, or a join")
+        depth, parts, level = depth + 1, parts + len(level), below
+        if depth > MOST_DEEP:
+            raise QueryError(f"{user} has operators in more than {MOST_DEEP} levels; expected fewer")
+        if parts > MOST_PARTS:
+            raise QueryError(f"{user} has more than {MOST_PARTS:,} parts; expected fewer, or a join with a table")
+
+
 def expr(text: str) -> Expr:
     """An expression in SQL that gives the same on every engine: locally, on Spark and on streams.
 
@@ -156,21 +209,22 @@ def expr(text: str) -> Expr:
     except UnicodeEncodeError as error:
         raise QueryError(f"the expression {text!r} has half of a surrogate pair; expected whole characters") from error
     with needing("expr() needs", "sql"):
-        from sqlglot import parse
-        from sqlglot.errors import SqlglotError
+        import sqlglot
+    said = f"the expression {excerpt(text)!r}"
     try:
-        quoted = next((each for each in dialect()().tokenize(text) if text[each.start] == '"'), None)
+        tokens = dialect()().tokenize(text)
+        quoted = next((each for each in tokens if text[each.start] == '"'), None)
         if quoted is not None:
             raise QueryError(
-                f"the expression {text!r} has {text[quoted.start : quoted.end + 1]}, which is text to some engines and "
+                f"{said} has {text[quoted.start : quoted.end + 1]}, which is text to some engines and "
                 f"a column to others; expected '{quoted.text}' or `{quoted.text}`"
             )
-        trees = [tree for tree in parse(text, dialect=dialect()) if tree is not None]
+        trees = trees_of(text, tokens, said)
         if len(trees) != 1:
-            raise SqlglotError(f"it has {len(trees)} statements")
-        return of_tree(trees[0], text)
-    except (SqlglotError, RecursionError) as error:
-        raise QueryError(f"the expression {text!r} is no SQL of one value: {why(error)}; expected {WORDS}") from error
+            raise sqlglot.errors.SqlglotError(f"it has {len(trees)} statements")
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        raise QueryError(f"{said} is no SQL of one value: {why(error)}; expected {WORDS}") from error
+    return of_tree(trees[0], text)
 
 
 def why(error: Exception) -> str:
@@ -180,7 +234,7 @@ def why(error: Exception) -> str:
     places = getattr(error, "errors", ())
     if not places:
         single = not str(error).startswith("Error tokenizing")
-        return str(error) if single else "a quote in it is not closed"
+        return excerpt(str(error)) if single else "a quote in it is not closed"
     before, here = (re.sub(r"\s+", " ", places[0].get(name) or "") for name in ("start_context", "highlight"))
     text = re.sub(r"\s+", " ", before[-20:] + here).strip()
     return f"it cannot be read on after {text!r}"
@@ -188,9 +242,13 @@ def why(error: Exception) -> str:
 
 def of_tree(tree: Any, text: str) -> Expr:
     """The expression that is parsed already, and its text; QueryError where it has what not all engines compute."""
-    found = next(filter(None, map(unknown, tree.walk())), None)
+    require_small(tree, f"the expression {excerpt(text)!r}")
+    with deep():
+        found = next(filter(None, map(unknown, tree.walk())), None)
     if found is not None:
-        raise QueryError(f"the expression {text!r} has {found}, which not all engines know alike; expected {WORDS}")
+        raise QueryError(
+            f"the expression {excerpt(text)!r} has {excerpt(found)}, which not all engines know alike; expected {WORDS}"
+        )
     return Expr(text, tree)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,11 +13,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from ...aggregators.durations import length_of
-from ...aggregators.errors import ColumnError, nearest
+from ...aggregators.errors import ColumnError, excerpt, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.field_types import type_of_values
 from ..columns.plain import plain_type
-from .text import TYPES, Expr, parts
+from .text import TYPES, Expr, deep, parts
 
 BOOLEAN, WHOLE, DOUBLE, TEXT, DATE = pa.bool_(), pa.int64(), pa.float64(), pa.string(), pa.date32()
 INSTANT, LOCAL, DURATION, NULL = pa.timestamp("us", "UTC"), pa.timestamp("us"), pa.duration("us"), pa.null()
@@ -50,7 +52,10 @@ class Target(Protocol):
         """A value of one kind as of another."""
 
     def call(self, name: str, kind: pa.DataType, *values: Any) -> Any:
-        """What a function gives of values of a kind; literal arguments are as Python has them."""
+        """What a function gives of values of a kind; literal arguments are as Python has them.
+
+        Of "in", all values but the first are literals of the kind, none of which is null.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,10 @@ def made_by(target: Target, expression: Expr, schema: pa.Schema, user: str, *, o
     ColumnError
         If a column is unknown, or the types of columns do not fit.
     """
-    try:
+    with deep():
         found = Maker(target, expression, schema, user).typed(expression.tree)
-    except RecursionError as error:
-        raise ColumnError(f"{user} {expression.text!r} is nested too deep; expected less in one expression") from error
     if of_truth and found.kind not in (BOOLEAN, NULL):
-        raise ColumnError(f"{user} {expression.text!r} is of type {found.kind}; expected a boolean")
+        raise ColumnError(f"{user} {excerpt(expression.text)!r} is of type {found.kind}; expected a boolean")
     return found
 
 
@@ -125,8 +128,8 @@ class Maker:
     """Makes what an engine computes of the parts of an expression, by their names in sqlglot."""
 
     def __init__(self, target: Target, expression: Expr, schema: pa.Schema, user: str) -> None:
-        self.target, self.schema = target, schema
-        self.named = f"{user} {expression.text!r}"
+        self.target, self.schema, self.names = target, schema, {*schema.names}
+        self.named = f"{user} {excerpt(expression.text)!r}"
 
     def typed(self, node: Any) -> Typed:
         """What is made of a part."""
@@ -151,13 +154,13 @@ class Maker:
         return self.typed(node.this), self.typed(node.expression)
 
     def wrong(self, node: Any, what: str, expected: str) -> ColumnError:
-        return ColumnError(f"{self.named} has {node.sql()}, and {what}; expected {expected}")
+        return ColumnError(f"{self.named} has {excerpt(node.sql())}, and {what}; expected {expected}")
 
     def as_kind(self, node: Any, kind: pa.DataType) -> Any:
         """A part that must be of a kind."""
         found = self.typed(node)
         if found.kind not in (kind, NULL):
-            raise self.wrong(node.parent, f"{node.sql()} is of type {found.kind}", str(kind))
+            raise self.wrong(node.parent, f"{excerpt(node.sql())} is of type {found.kind}", str(kind))
         return self.to(found, kind).made
 
     def to(self, value: Typed, kind: pa.DataType) -> Typed:
@@ -227,9 +230,9 @@ class Maker:
         if name in ("round", "floor", "ceil") and found.kind == WHOLE:
             return found
         if pa.types.is_decimal(found.kind) and name in ("round", "floor", "ceil"):
-            raise self.wrong(node, f"{node.this.sql()} is of type {found.kind}", "a cast to double")
+            raise self.wrong(node, f"{excerpt(node.this.sql())} is of type {found.kind}", "a cast to double")
         if not is_number(found.kind) and found.kind != NULL:
-            raise self.wrong(node, f"{node.this.sql()} is of type {found.kind}", "a number")
+            raise self.wrong(node, f"{excerpt(node.this.sql())} is of type {found.kind}", "a number")
         kind = BOOLEAN if name == "isnan" else DOUBLE
         return Typed(kind, self.target.call(name, DOUBLE, self.to(found, DOUBLE).made))
 
@@ -246,7 +249,7 @@ class Maker:
         path = parts(node)
         for cut in range(len(path), 0, -1):
             name = ".".join(path[:cut])
-            if name in self.schema.names:
+            if name in self.names:
                 path = (name, *path[cut:])
                 break
         else:
@@ -267,13 +270,19 @@ class Maker:
         if node.is_string:
             return self.constant(text, TEXT)
         if "e" in text.lower():
-            return self.constant(sign * float(text), DOUBLE)
-        value = sign * Decimal(text)
+            return self.constant(self.double(node, sign), DOUBLE)
+        value = Decimal(text).copy_sign(sign)  # a product would have 28 digits
         if "." in text:
-            return Typed(DOUBLE, self.target.literal(float(value), DOUBLE), value)
+            return Typed(DOUBLE, self.target.literal(self.double(node, sign), DOUBLE), value)
         if LEAST_WHOLE <= value < -LEAST_WHOLE:
             return self.constant(int(value), WHOLE)
         return self.constant(value, self.decimals(node, [(len(text.lstrip("0")), 0)]))
+
+    def double(self, node: Any, sign: int) -> float:
+        value = sign * float(node.this)
+        if math.isinf(value):
+            raise self.wrong(node, "no double is as large", f"at most {sys.float_info.max!r}")
+        return value
 
     def constant(self, value: Any, kind: pa.DataType) -> Typed:
         return Typed(kind, self.target.literal(value, kind), value)
@@ -366,9 +375,25 @@ class Maker:
         return self.compared("<=>", node, Typed(BOOLEAN, self.as_kind(node.this, BOOLEAN)), self.typed(node.expression))
 
     def _in(self, node: Any) -> Typed:
-        values = [self.typed(node.this), *map(self.typed, node.expressions)]
-        (value, *others), kind = self.alike(node, values)
-        return Typed(BOOLEAN, self.joined("or", [self.target.call("=", kind, value, other) for other in others]))
+        others = [self.typed(each) for each in node.expressions]
+        (value, *made), kind = self.alike(node, [self.typed(node.this), *others])
+        constants: dict[Any, Any] = {}
+        rest: dict[Any, Any] = {}
+        for at, (other, each) in enumerate(zip(others, made, strict=True)):
+            if other.literal is not None:
+                constants[other.literal if kind == TEXT else converted(other.literal, kind)] = each
+            else:
+                rest["null" if other.kind == NULL else at] = each
+        if kind == DOUBLE and 0.0 in constants:  # engines that look numbers up know two zeros
+            del constants[0.0]
+            constants |= {repr(zero): self.target.literal(zero, DOUBLE) for zero in (0.0, -0.0)}
+        alike = [*constants.values()]
+        if len(alike) == 1:
+            rest, alike = {None: alike[0], **rest}, []
+        found = [self.target.call("=", kind, value, each) for each in rest.values()]
+        return Typed(
+            BOOLEAN, self.joined("or", [*found, *([self.target.call("in", kind, value, *alike)] if alike else [])])
+        )
 
     def _between(self, node: Any) -> Typed:
         value = self.typed(node.this)
@@ -402,10 +427,10 @@ class Maker:
     def chosen(self, node: Any, conditions: Sequence[Any], values: Sequence[Typed]) -> Typed:
         """The value of the first condition that is true, or the last one."""
         made, kind = self.alike(node, values)
-        found = made[-1]
-        for condition, value in zip(reversed(conditions), reversed(made[:-1]), strict=True):
-            found = self.target.call("if", kind, condition, value, found)
-        return Typed(kind, found)
+        if len(conditions) == 1:
+            return Typed(kind, self.target.call("if", kind, *conditions, *made))
+        pairs = [each for pair in zip(conditions, made[:-1], strict=True) for each in pair]
+        return Typed(kind, self.target.call("case", kind, *pairs, made[-1]))
 
     def _coalesce(self, node: Any) -> Typed:
         made, kind = self.alike(node, [self.typed(each) for each in (node.this, *node.expressions)])

@@ -24,7 +24,7 @@ from ..expressions.text import Expr, expr
 from ..frames.windows import WithValidity
 from ..local import LocalEngine
 from ..sources.arrow import Source
-from ..sources.conditions import checked, error_of, reason_of
+from ..sources.conditions import checked, error_of, named, reason_of, require_small
 from .distinct import distinct
 from .join_spec import JoinSpec
 from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of
@@ -138,7 +138,7 @@ class TableOperators:
 
     def where(self, data: Lazy, condition: Any) -> Lazy:
         condition = checked(condition, data.schema, "of a relation of this process")
-        return Lazy(lambda rows: rows.filter(condition), data, what=f"the condition {condition} of where()")
+        return Lazy(lambda rows: rows.filter(condition), data, what=named(condition))
 
     def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
         import pyarrow.dataset as ds  # slow to import
@@ -151,6 +151,8 @@ class TableOperators:
                 found = in_arrow(found, data.schema, f"the column {name} of select()")
             if not isinstance(found, pc.Expression):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a pyarrow expression")
+            if found is each:
+                require_small(found, f"the column {name} of select()")
             wanted[name] = found
         wanted |= {name: pc.field(name) for name in (FROM, TO)}
 

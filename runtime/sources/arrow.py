@@ -13,7 +13,7 @@ from ...aggregators.errors import QueryError, shown
 from ...aggregators.states.nested import any_in
 from ..columns.field_types import CATEGORIES, require_taken
 from ..tuning import READ_ROWS
-from .conditions import all_of, checked, columns_of, filtered
+from .conditions import all_of, checked, columns_of, filtered, named
 from .large_integers import WIDE
 from .opening import (
     in_one_order,
@@ -89,7 +89,7 @@ class Source:
         """
         kept = copy.copy(self)
         condition = checked(condition, self.schema, "of Arrow data")
-        require_taken(self.schema, columns_of(condition, self.schema), f"the condition {condition} of where()")
+        require_taken(self.schema, columns_of(condition, self.schema), named(condition))
         kept.condition = all_of([self.condition, condition])
         return kept
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.contract.column_expressions import OWN, POLARS, PYARROW, kind_of
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import QueryError, excerpt
 from ..columns.field_types import require_taken
 from ..columns.plain import plain, plain_type
 from ..expressions.in_arrow import in_arrow
 from .arrow import Source
-from .conditions import columns_of, reason_of, require_no_order
+from .conditions import columns_of, needed, only, reason_of, require_no_order, require_small
 from .extended import ExtendedSource
 from .files import one_line
 from .opening import no_rows
@@ -40,7 +40,9 @@ def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
             events = "a Polars DataFrame" if frame else "data of this process"
             expected = "ff.expr('x * 2'), or pyarrow's, such as pyarrow.compute.field('x') * 2"
             expected += ", or Polars' own" if frame else ""
-            raise QueryError(f"the input {name} is {kind}, and the events are {events}; expected {expected}")
+            raise QueryError(f"the input {excerpt(name)} is {kind}, and the events are {events}; expected {expected}")
+        if kind == PYARROW and name not in own:
+            require_small(each, f"the input {excerpt(name)}")
     if polars:
         source = _with_polars(source, polars)
     others = {name: each for name, each in expressions.items() if name not in polars}
@@ -90,22 +92,25 @@ class ComputedSource(ExtendedSource):
 
     def __init__(self, source: Source, expressions: Mapping[str, pc.Expression]) -> None:
         self.expressions = dict(expressions)
-        nothing, fields, inputs = no_rows(source.schema), [], {}
+        kinds = pa.schema([field.with_type(plain_type(field.type)) for field in source.schema])
+        fields, inputs = [], {}
         for name, each in expressions.items():
-            try:
-                fields.append(self._computed(nothing, name).schema.field(0))
-            except (pa.ArrowException, TypeError) as error:
-                raise QueryError(f"the input {name} {reason_of(error, source.schema)}") from error
-            require_no_order(each, source.schema, f"the input {name}")
-            inputs[name] = columns_of(each.is_valid(), source.schema)
-            require_taken(source.schema, inputs[name], f"the input {name}")
+            inputs[name], error = needed(each.is_valid(), kinds)
+            if error is not None:
+                raise QueryError(f"the input {excerpt(name)} {reason_of(error, source.schema)}") from error
+            some = only(source.schema, inputs[name])
+            fields.append(self._computed(no_rows(some), name).schema.field(0))
+            require_no_order(each, some, f"the input {excerpt(name)}")
+            require_taken(some, inputs[name], f"the input {excerpt(name)}")
         super().__init__(source, fields, inputs)
 
     def made(self, name: str, events: pa.Table) -> pa.ChunkedArray:
         try:
             return self._computed(events.select(self.inputs[name]), name).column(0)
         except pa.ArrowException as error:
-            raise QueryError(f"the input {name} cannot be computed of the events: {one_line(error)}") from error
+            raise QueryError(
+                f"the input {excerpt(name)} cannot be computed of the events: {one_line(error)}"
+            ) from error
 
     def _computed(self, events: pa.Table, name: str) -> pa.Table:
         """The column of an expression."""

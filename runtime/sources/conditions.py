@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.contract.column_expressions import text_of
+from ...aggregators.errors import ColumnError, QueryError, excerpt, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.field_types import type_of_values
 from ..expressions.text import Expr, expr
@@ -22,6 +23,10 @@ from .opening import no_rows
 WHERE = "the condition of where()"
 LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
 """Text in an expression as pyarrow shows it, and what compares in it."""
+MISSING = re.compile(r"No match for FieldRef\.(?:Nested\(FieldRef\.)?Name\((.*)", re.DOTALL)
+"""pyarrow's words for a column that there is not, and what follows its name."""
+MOST_CALLS = 5_000
+"""How many functions an expression of a user's calls at most."""
 
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
@@ -51,10 +56,28 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
             f"where() {events} is given a {kind.__module__}.{kind.__name__}; expected ff.expr('x > 0'), or a pyarrow "
             "expression such as pyarrow.compute.field('x') > 0"
         )
-    if (error := error_of(condition, schema)) is not None:
-        raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")
-    require_no_order(condition, schema, f"the condition {condition} of where()")
+    user = named(condition)
+    require_small(condition, user)
+    names, error = needed(condition, schema)
+    if error is not None:
+        raise QueryError(f"{user} {reason_of(error, schema)}")
+    require_no_order(condition, only(schema, names), user)
     return condition
+
+
+def named(condition: pc.Expression) -> str:
+    """A condition as messages call it."""
+    return f"the condition {excerpt(text_of(condition))} of where()"
+
+
+def require_small(expression: pc.Expression, user: str) -> None:
+    """QueryError where an expression of a user's is so large that pyarrow, which goes as deep, ends the process."""
+    calls = LITERAL.sub("", text_of(expression)).count("(")
+    if calls > MOST_CALLS:
+        raise QueryError(
+            f"{user} has {calls:,} parts; expected at most {MOST_CALLS:,}, such as those of pyarrow.compute.is_in for "
+            "many values"
+        )
 
 
 def require_no_order(expression: pc.Expression, schema: pa.Schema, user: str) -> None:
@@ -62,8 +85,9 @@ def require_no_order(expression: pc.Expression, schema: pa.Schema, user: str) ->
 
     pyarrow compares the texts of the categories, whatever their order.
     """
-    text = LITERAL.sub("", str(expression))
-    for name in (each.name for each in schema if isinstance(type_of_values(each), (Categories, UnknownCategories))):
+    ordered = [each.name for each in schema if isinstance(type_of_values(each), (Categories, UnknownCategories))]
+    text = LITERAL.sub("", text_of(expression)) if ordered else ""
+    for name in ordered:
         column = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(rf"\({column} {ORDERING.pattern} | {ORDERING.pattern} {column}\)", text):
             raise ColumnError(
@@ -88,9 +112,7 @@ def applied(condition: pc.Expression) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        raise QueryError(
-            f"the condition {condition} of where() cannot be computed of the events: {one_line(error)}"
-        ) from error
+        raise QueryError(f"{named(condition)} cannot be computed of the events: {one_line(error)}") from error
 
 
 def filtered(events: pa.RecordBatchReader, columns: Sequence[str], condition: pc.Expression) -> pa.RecordBatchReader:
@@ -108,10 +130,27 @@ def filtered(events: pa.RecordBatchReader, columns: Sequence[str], condition: pc
 
 def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
     """The columns of a schema that a condition names: those without which it cannot be computed."""
-    if condition is None:
-        return []
-    without = [pa.schema([*list(schema)[:at], *list(schema)[at + 1 :]]) for at in range(len(schema))]
-    return [name for name, rest in zip(schema.names, without, strict=True) if error_of(condition, rest) is not None]
+    return [] if condition is None else needed(condition, schema)[0]
+
+
+def needed(expression: pc.Expression, schema: pa.Schema) -> tuple[list[str], Exception | None]:
+    """The columns of a schema that an expression names, in their order, and why it cannot be computed from them.
+
+    pyarrow says which column is missing, one at a time: so its cost is that of these, and not of all.
+    """
+    found: set[str] = set()
+    while (error := error_of(expression, only(schema, found))) is not None:
+        said = MISSING.search(str(error))
+        missing = {name for name in schema.names if said and said[1].startswith(f"{name})")} - found
+        if not missing:
+            return schema.names, error_of(expression, schema)  # such as of a column by its number
+        found.add(max(missing, key=len))
+    return [name for name in schema.names if name in found], None
+
+
+def only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Some columns of a schema; if a name has several, all of them."""
+    return pa.schema([field for field in schema if field.name in names])
 
 
 def error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:

@@ -56,6 +56,8 @@ CALLS: dict[str, Any] = {
     "isnan": lambda of: if_(of.isNull(), None, f.isnan(of)),
     "length": lambda of: f.length(of).cast("bigint"),
     "like": Column.like,
+    "in": lambda of, *values: of.isin(*values),
+    "case": lambda first, value, *more: case(f.when(first, value), *more),
     "if": lambda condition, one, other: if_(condition, one, other),
 }
 
@@ -86,6 +88,13 @@ def parsed(text: str) -> Expr:
 def if_(condition: Column, one: Any, other: Any) -> Column:
     """The first value where a condition is true, else the other one."""
     return f.when(condition, one).otherwise(other)
+
+
+def case(whens: Column, *more: Column) -> Column:
+    """The value of the first condition that is true: conditions, each before its value, and then the value of none."""
+    for condition, value in zip(more[:-1:2], more[1::2], strict=True):
+        whens = whens.when(condition, value)
+    return whens.otherwise(more[-1])
 
 
 def interval(micros: Column) -> Column:

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 
 from ...aggregators.contract.column_expressions import kind_of
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import EngineError, QueryError, excerpt
 from ...runtime.columns.field_types import type_of
 from ...runtime.explain import Explanation, explain
 from ...runtime.expressions.text import Expr
@@ -116,7 +116,7 @@ class DataFrameEngine:
             some.schema  # noqa: B018  # through Connect, only this analyses the condition
         except AnalysisException as error:
             raise QueryError(
-                f"the condition {condition} of where() does not fit the DataFrame: {reason(error)}"
+                f"the condition {excerpt(condition)} of where() does not fit the DataFrame: {reason(error)}"
             ) from error
         return self.of(some)
 
@@ -134,7 +134,7 @@ class DataFrameEngine:
                 df = df.withColumn(name, each)
                 df.schema  # noqa: B018  # through Connect, only this analyses the column
             except AnalysisException as error:
-                raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
+                raise QueryError(f"the input {excerpt(name)} does not fit the DataFrame: {reason(error)}") from error
         return self.of(df)
 
     def first_events(self, names: Sequence[str], time: str, most: int) -> tuple[pa.Table, bool]:

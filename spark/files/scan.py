@@ -19,7 +19,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.columns.field_types import has_order
-from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible, require_no_order
+from ...runtime.sources.conditions import all_of, checked, columns_of, equal, named, possible, require_no_order
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds
@@ -121,9 +121,7 @@ class Scan:
         if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
-        require_no_order(
-            added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()"
-        )
+        require_no_order(added, self.with_orders(schema, columns_of(added, schema)), named(added))
         kept = copy(self)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
         kept.condition = all_of([self.condition, added])

@@ -9,7 +9,8 @@ import operator
 import random
 import re
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -132,6 +134,27 @@ def comparing(compare: Callable[[Any, Any], bool], one: Any, other: Any) -> bool
     return compare(sort_key(one), sort_key(other))
 
 
+LISTS: dict[str, Sequence[Any]] = {
+    "whole": [*range(-300, 300, 3), 2**62, -(2**62)], "i": [5, 2**40, -8, 2**31 - 1], "m": range(-2, 7),
+    "double": [0, 1.5, -0.49, *range(9, 300)],
+    "text": ["", "a''b", " 7 ", *map(str, range(300))], "d": [f"{DAY + datetime.timedelta(n)}" for n in range(-9, 9)],
+}  # fmt: skip
+"""Many constants, by the kind or the column that is compared with them."""
+
+
+def listed(kind: str, values: Sequence[Any]) -> list[Part]:
+    """Whether a value is among constants, as ``in`` has it and as a chain of conditions."""
+    written = [f"'{each}'" if isinstance(each, str) else str(each) for each in values]
+    known = [each.replace("''", "'") if isinstance(each, str) else each for each in values]
+    known = list(map(datetime.date.fromisoformat, known)) if kind == "d" else known
+    one = f"{{{kind}}}"
+    return [
+        (f"({one} in ({', '.join(written)}))", lambda p: p in known),
+        (f"({one} in ({', '.join([*written, 'null'])}))", lambda p: p in known or None),
+        (f"({one} not in ({', '.join(written)}))", lambda p: p not in known),
+    ]
+
+
 PARTS: dict[str, list[Part | list[Part]]] = {
     "whole": [("({whole} + {whole})", lambda p, q: whole(p + q)), ("({whole} - {whole})", lambda p, q: whole(p - q)),
         ("({whole} * {whole})", lambda p, q: whole(p * q)), ("({whole} % {whole})", remainder),
@@ -144,6 +167,8 @@ PARTS: dict[str, list[Part | list[Part]]] = {
         ("({double} % {double})", fmod), ("round({double})", rounded), ("abs({double})", abs),
         ("floor({double})", lambda p: float(math.floor(p)) if math.isfinite(p) else p),
         ("ceil({double})", lambda p: float(math.ceil(p)) if math.isfinite(p) else p),
+        ("({double} * 0.1 * 3)", lambda p: p * 0.1 * 3), ("({double} * 1e308 * 10)", lambda p: p * 1e308 * 10),
+        ("(0.1 + {double} + 0.2 + {double})", lambda p, q: 0.1 + p + 0.2 + q),
         ("sqrt({double})", lambda p: math.sqrt(p) if p >= 0 else math.nan), ("({m} / 4)", lambda m: float(m) / 4)],
     "text": [("({text} || {text})", lambda p, q: p + q), ("concat({text}, {text}, '-')", lambda p, q: f"{p}{q}-"),
         ("upper({text})", str.upper), ("lower({text})", str.lower), ("trim({text})", lambda p: p.strip(" ")),
@@ -160,6 +185,7 @@ PARTS: dict[str, list[Part | list[Part]]] = {
         signs("({d} SIGN '2026-03-30')", lambda compare, d: compare(d, DAY)),
         signs("({m} * 2 SIGN {m} + 1.505)", lambda compare, m, n: compare(m * 2, n + Decimal("1.505"))),
         ("(not {truth})", negated), ("({s} not in ('12', ''))", lambda s: s not in ("12", "")),
+        *(listed(kind, values) for kind, values in LISTS.items()),
         ("({s} like '%''%')", lambda s: "'" in s),
         ("({s} like '50\\%_x%')", lambda s: s[:3] == "50%" and s[4:5] == "x"),
         ("({s} not like '_b%')", lambda s: s[1:2] != "b")],
@@ -239,10 +265,7 @@ def agree(found: pa.Table, rows: pa.Table, of: dict[str, Node]) -> None:
     for name, (text, value) in of.items():
         for row, result in zip(rows.to_pylist(), found, strict=True):
             expected, got = value(row), result[name]
-            alike = same(expected, got) or (
-                isinstance(expected, float) and isinstance(got, float) and math.isclose(expected, got, rel_tol=1e-15)
-            )
-            assert alike, f"{text} of {row} is {expected!r} and not {got!r}"
+            assert same(expected, got), f"{text} of {row} is {expected!r} and not {got!r}"
 
 
 @pytest.mark.sampled(3)
@@ -391,6 +414,71 @@ def test_what_does_not_fit_the_columns_is_said(engine: str, request: pytest.Fixt
             events.where(ff.expr(text))
     with pytest.raises(ff.ColumnError, match="the input 'sped / 2' names the unknown column"):
         events.window(ff.tumbling(1)).aggregate(x=ff.Sum(ff.expr("sped / 2")))
+
+
+DEEP = {
+    "(" * 2000 + "x > 1" + ")" * 2000: "has more than 100 brackets or signs in one another",
+    "not " * 2000 + "x > 1": "more than 100 brackets or signs",
+    "x" + " + 1" * 3000 + " > 1": "operators in more than 150 levels",
+    "case" + " when x = 1 then 1" * 2000 + " end > 0": "a CASE of more than 1,000 WHENs",
+    "x > 1e400": "no double is as large; expected at most 1.797",
+    f"sped in ({', '.join(map(str, range(2000)))})": "names the unknown column 'sped'",
+}
+MANY = ", ".join(map(str, range(10_000)))
+
+
+def test_long_conditions_and_nested_ones() -> None:
+    """An expression of pyarrow's of 10,000 parts ends the process."""
+    x = pa.array([None, 2, 6, 9, 12_000])
+    events = ff.events(pa.table({"t": range(5), "x": x}), time="t")
+    passing = {
+        f"x not in ({MANY})": 1, "(" * 90 + "x is null" + ")" * 90: 1,
+        "x" + " + 1" * 140 + " >= 146": 3,
+    }  # fmt: skip
+    for condition, rows in passing.items():
+        found = events.where(condition).window(ff.tumbling(5)).aggregate(n=ff.Count())
+        assert found["n"].to_pylist() == [rows]
+    union = functools.reduce(operator.or_, [pc.field("x") == each for each in range(12_000)])
+    for text, said in [*DEEP.items(), (union, "has 23,999 parts; expected at most 5,000")]:
+        with pytest.raises(ff.QueryError, match=re.escape(said)) as error:
+            events.where(text)
+        assert len(str(error.value)) < 700
+    with pytest.raises(ff.QueryError, match="has 23,999 parts"):
+        events.window(ff.tumbling(1)).aggregate(n=ff.Filtered(ff.Count(), union))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sign", "word", "rows"), [("=", "or", 2), ("<>", "and", 0)])
+def test_chains_of_conditions_are_as_long_as_they_are(sign: str, word: str, rows: int) -> None:
+    chain = f" {word} ".join(f"x {sign} {each}" for each in range(11_000))
+    table = pa.table({"t": [0, 1, 2], "x": [3, None, 10_999]})
+    found = ff.events(table, time="t").where(chain).window(ff.tumbling(9)).aggregate(n=ff.Count())
+    assert found["n"].to_pylist() == [rows] * (rows > 0)
+    found = ff.sql(
+        f"SELECT COUNT(*) AS n FROM TUMBLE(TABLE t, DESCRIPTOR(t), 9) WHERE {chain} GROUP BY window_start", t=table
+    )
+    assert found["n"].to_pylist() == [rows] * (rows > 0)
+
+
+def test_literals_keep_all_their_digits() -> None:
+    digits = "12345678901234567890123456789012345.125"
+    rows = pa.table({"t": [0, 1], "m": pa.array([Decimal(digits), Decimal(digits[:-1] + "6")], pa.decimal128(38, 3))})
+    found = ff.events(rows, time="t").where(f"m = {digits}").window(ff.tumbling(9)).aggregate(n=ff.Count())
+    assert found["n"].to_pylist() == [1]
+
+
+def test_a_condition_costs_what_its_columns_do_however_wide_the_table_is() -> None:
+    def seconds(columns: int) -> float:
+        table = pa.table({"t": range(10), **{f"x{at}": range(10) for at in range(columns)}})
+        begin, events = time.process_time(), ff.events(table, time="t")
+        events.where("x1 > 1").where(pc.field("x2") > 1).window(ff.lookback(5)).with_columns(n=ff.Count())
+        events.window(ff.tumbling(5)).aggregate(
+            **{f"n{at}": ff.Filtered(ff.Count(), ff.expr(f"x{at} > 1")) for at in range(9)}
+        )
+        ff.events(table, time=ff.expr("x1 + 1")).window(ff.tumbling(5)).aggregate(n=ff.Count())
+        return time.process_time() - begin
+
+    assert seconds(500) < 25 * min(seconds(10) for _ in range(2))
 
 
 def test_ordered_categories_are_not_compared_as_text() -> None:
