@@ -437,8 +437,25 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, t
 
 
 def changes(other: Mapping[str, tuple[Any, Any]]) -> str:
-    """What :func:`differing` gives, in words."""
-    return "; ".join(f"{name} {old!r} became {new!r}" for name, (old, new) in other.items())
+    """What :func:`differing` gives, in words; of states nothing where the query says enough, as they follow from it.
+
+    >>> changes({"outputs": ({"n": "Count()"}, {"n": "Count()", "top": "Max('x')"})})
+    'outputs: top is new'
+    >>> changes({"by": (["k (string)"], []), "states": ({}, {"n": {}})})
+    "by ['k (string)'] became []"
+    """
+    first = {name: pair for name, pair in other.items() if name in ("time", "by", "windows", "outputs", "shards")}
+    return "; ".join(change(name, *pair) for name, pair in (first or other).items())
+
+
+def change(name: str, old: Any, new: Any) -> str:
+    """What has become of a value, or of the values that it has by their names."""
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        return f"{name} {old!r} became {new!r}"
+    said = [f"{each} is new" for each in new if each not in old]
+    said += [f"{each} is gone" for each in old if each not in new]
+    said += [f"{each} {old[each]} became {new[each]}" for each in new if each in old and old[each] != new[each]]
+    return f"{name}: {', '.join(said)}"
 
 
 def with_key(plan: Plan, name: str) -> Plan:

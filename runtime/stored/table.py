@@ -561,8 +561,6 @@ def check_fits(commit: Commit, layout: Layout) -> None:
     if not commit.filled:
         return
     if other := differing(commit.about["query"], query_of(layout)):
-        # The first ones say enough: states follow from windows and outputs.
-        first = {name: pair for name, pair in other.items() if name in ("time", "by", "windows", "outputs")} or other
         raise EngineError(
-            f"the stored partials are of another query: {changes(first)}; expected the same, or another path"
+            f"the stored partials are of another query: {changes(other)}; expected the same, or another path"
         )
