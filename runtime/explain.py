@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,13 +69,17 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
 
 def ways(plan: Plan) -> list[tuple[str, str]]:
     """Pairs of an output and how it slides, and why."""
-    found = []
+    found, columns = [], defaultdict[str, list[str]](list)
+    for column, cell in plan.cells.items():
+        if isinstance(cell, Taken):
+            columns[cell.output].append(column)
     for name, bound in plan.outputs.items():
         words = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         order += "" if name not in plan.filled else f"; filled where it is null: {plan.filled[name]}"
-        columns = [column for column, cell in plan.cells.items() if isinstance(cell, Taken) and cell.output == name]
-        found.append((f"{', '.join(columns) or name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
+        found.append(
+            (f"{', '.join(columns[name]) or name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}")
+        )
     return found
 
 

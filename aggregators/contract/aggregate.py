@@ -7,7 +7,7 @@ import html
 import inspect
 import re
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -222,7 +222,11 @@ class Bindable(metaclass=Listed):
 
     def is_alike(self, other: Bindable) -> bool:
         """Whether another operation is known to compute the same, over whatever windows."""
-        return _alike(self.changed(windows=()), other.changed(windows=()))
+        return self.computes() == other.computes()
+
+    def computes(self) -> Hashable:
+        """What it computes, over whatever windows: equal for two operations that are known to compute the same."""
+        return _likeness(self.changed(windows=()))
 
     @property
     def of_lifetimes(self) -> bool:
@@ -412,16 +416,15 @@ class TypedOperation(Accumulator):
         return repr(self.spec)
 
 
-def _alike(one: Any, other: Any) -> bool:
-    if one is other or type(one) is not type(other):
-        return one is other
-    if isinstance(one, Bindable):
-        return _alike(vars(one), vars(other))
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_alike(value, other[name]) for name, value in one.items())
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    return isinstance(one, (str, int, float, pa.DataType)) and bool(one == other)
+def _likeness(value: Any) -> Hashable:
+    """Equal for values that are known to be alike; of what cannot be compared, for one object only."""
+    if isinstance(value, Bindable):
+        return type(value), _likeness(vars(value))
+    if isinstance(value, dict):
+        return type(value), frozenset((name, _likeness(each)) for name, each in value.items())
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_likeness, value))
+    return type(value), value if isinstance(value, (str, int, float, pa.DataType)) else id(value)
 
 
 def _each(value: Any, change: Callable[[Bindable], Bindable]) -> Any:

@@ -448,14 +448,17 @@ def without_expressions(outputs: Mapping[str, Any], taken: Iterable[str]) -> tup
     """
     known = {name.lower() for name in taken}
     expressions: dict[str, Any] = {}
+    by_text: dict[str, list[str]] = {}  # equal expressions have one text
 
     def name_of(column: ColumnExpression) -> str:
-        for name, value in expressions.items():
-            if same(value, column.value):
+        alike = by_text.setdefault(str(column), [])
+        for name in alike:
+            if same(expressions[name], column.value):
                 return name
         name = next(name for name in chain([str(column)], map(f"{column} #{{}}".format, count(2))) if name not in known)
         known.add(name.lower())
         expressions[name] = column.value
+        alike.append(name)
         return name
 
     return {name: _named(operation, name_of) for name, operation in outputs.items()}, expressions

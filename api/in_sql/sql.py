@@ -260,7 +260,8 @@ class Query:
         odd += [each for each in group.expressions if kind(each) in ("GroupingSets", "Rollup", "Cube", "Tuple")]
         if odd:
             raise refused(group, "GROUP BY columns and windows")
-        named = {name: each for name, each in self.items() if name not in self.names()}
+        own = {*self.names()}
+        named = {name: each for name, each in self.items() if name not in own}
         found = []
         for each in group.expressions:
             if kind(each) == "Literal" and not each.is_string:
@@ -367,7 +368,8 @@ class Query:
 
     def with_names(self, condition: Any) -> Any:
         """A condition on groups, in which names of what is selected are this, if no columns are called so."""
-        named = {name: each for name, each in self.items() if name not in self.names()}
+        own = {*self.names()}
+        named = {name: each for name, each in self.items() if name not in own}
 
         def by(node: Any) -> Any:
             path = path_of(node)

@@ -128,7 +128,7 @@ class Maker:
     """Makes what an engine computes of the parts of an expression, by their names in sqlglot."""
 
     def __init__(self, target: Target, expression: Expr, schema: pa.Schema, user: str) -> None:
-        self.target, self.schema, self.names = target, schema, {*schema.names}
+        self.target, self.schema = target, schema
         self.named = f"{user} {excerpt(expression.text)!r}"
 
     def typed(self, node: Any) -> Typed:
@@ -249,7 +249,7 @@ class Maker:
         path = parts(node)
         for cut in range(len(path), 0, -1):
             name = ".".join(path[:cut])
-            if name in self.names:
+            if self.schema.get_all_field_indices(name):
                 path = (name, *path[cut:])
                 break
         else:

@@ -5,6 +5,7 @@ A query that is wrong raises here, before anything runs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 
@@ -310,8 +311,9 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
 
 def check_new(outputs: Mapping[str, Operation], beside: Sequence[str]) -> None:
     """ColumnError or QueryError unless outputs have names that rows do not have yet, each of which is of one column."""
+    counts = Counter(beside)
     for name in beside:
-        if list(beside).count(name) > 1:
+        if counts[name] > 1:
             raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
         if name in outputs:
             raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")

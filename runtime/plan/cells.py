@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -50,6 +50,8 @@ def parts_of(columns: Mapping[str, Operation], windows: Sequence[Any]) -> tuple[
     The outputs, and what each column is made of.
     """
     outputs: dict[str, Operation] = {}
+    known: dict[Hashable, str] = {}  # by what they compute
+    used: set[str] = set()
 
     def cell(name: str, operation: Operation) -> Cell:
         if operation.has_inner_windows and operation.joins_results:
@@ -61,12 +63,14 @@ def parts_of(columns: Mapping[str, Operation], windows: Sequence[Any]) -> tuple[
                 f"with_columns({name}={operation!r}) is over {len(own)} kinds of windows, which give an event as many "
                 f"values; expected one kind, or an output for each: {operation!r}.over(...)"
             )
-        for known, other in outputs.items():
-            if operation.is_alike(other):
-                outputs[known] = other.over(*other.windows, *operation.windows)
-                return Taken(known, own[0])
-        name = own_name(name, outputs)
-        outputs[name] = operation
+        computed = operation.computes()
+        if (before := known.get(computed)) is not None:
+            outputs[before] = outputs[before].over(*outputs[before].windows, *operation.windows)
+            return Taken(before, own[0])
+        if name.lower() in used:
+            name = own_name(name, outputs)
+        known[computed], outputs[name] = name, operation
+        used.add(name.lower())
         return Taken(name, own[0])
 
     cells = {name: cell(name, each.with_windows(lambda own: own or tuple(windows))) for name, each in columns.items()}

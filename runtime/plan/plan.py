@@ -339,7 +339,7 @@ class Plan:
         lasting = next((bound for bound in self.outputs.values() if bound.spec.of_lifetimes), None)
         return None if lasting is None else f"{lasting.spec!r} is of how long they last"
 
-    @property
+    @cached_property
     def filled(self) -> dict[str, str]:
         """How outputs are filled, by the names of those that are."""
         return {name: bound.spec.filling for name, bound in self.outputs.items() if bound.spec.filling is not None}

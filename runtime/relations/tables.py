@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -236,8 +237,9 @@ def of_events(engine: LocalEngine, schema: pa.Schema, valid: Callable[[pa.Table]
 
 def require_columns(schema: pa.Schema) -> None:
     """ColumnError unless all columns, which a relation has, have names of their own, and values that Arrow makes."""
+    counts = Counter(schema.names)
     for field in schema:
-        if (count := schema.names.count(field.name)) > 1:
+        if (count := counts[field.name]) > 1:
             raise ColumnError(f"a relation has all columns, and {count} are called {field.name!r}; expected one")
         if not is_made(field.type):
             raise ColumnError(

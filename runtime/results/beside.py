@@ -127,6 +127,5 @@ def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Tabl
     columns = results.columns
     if place is not None:
         columns = [results_at(one_array(column), place) for column in columns]
-    for field, column in zip(results.schema, columns, strict=True):
-        rows = rows.append_column(field, column)
-    return rows
+    schema = pa.schema([*rows.schema, *results.schema], rows.schema.metadata)
+    return pa.Table.from_arrays([*rows.columns, *columns], schema=schema)

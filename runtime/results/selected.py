@@ -67,7 +67,7 @@ def value(rows: pa.Table, of: Expr) -> pa.ChunkedArray:
 
     expression = in_arrow(of, rows.schema, COLUMN)  # also of a column: it must be there
     if len(of.columns) == 1 and of.column is not None:
-        if of.column in rows.schema.names:
+        if rows.schema.get_all_field_indices(of.column):
             return rows.column(of.column)
         (path,) = of.columns
         return pc.struct_field(rows.column(path[0]), list(path[1:]))

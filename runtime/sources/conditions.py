@@ -138,19 +138,26 @@ def needed(expression: pc.Expression, schema: pa.Schema) -> tuple[list[str], Exc
 
     pyarrow says which column is missing, one at a time: so its cost is that of these, and not of all.
     """
-    found: set[str] = set()
-    while (error := error_of(expression, only(schema, found))) is not None:
+    found: set[int] = set()
+    while (error := error_of(expression, fields(schema, found))) is not None:
         said = MISSING.search(str(error))
-        missing = {name for name in schema.names if said and said[1].startswith(f"{name})")} - found
-        if not missing:
+        ends = [at for at, letter in enumerate(said[1]) if letter == ")"] if said else []
+        places = [schema.get_all_field_indices(said[1][:end]) for end in reversed(ends)] if said else []
+        missing = next((each for each in places if each and not found.issuperset(each)), None)
+        if missing is None:
             return schema.names, error_of(expression, schema)  # such as of a column by its number
-        found.add(max(missing, key=len))
-    return [name for name in schema.names if name in found], None
+        found.update(missing)
+    return fields(schema, found).names, None
 
 
 def only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
     """Some columns of a schema; if a name has several, all of them."""
-    return pa.schema([field for field in schema if field.name in names])
+    return fields(schema, {place for name in names for place in schema.get_all_field_indices(name)})
+
+
+def fields(schema: pa.Schema, places: Collection[int]) -> pa.Schema:
+    """The columns of a schema at some places, in their order."""
+    return pa.schema([schema.field(place) for place in sorted(places)])
 
 
 def error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:

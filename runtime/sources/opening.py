@@ -52,7 +52,8 @@ def schema_of(data: Any) -> pa.Schema:
                 "each, under names of their own"
             ) from error
         names = [str(name) for name in data.columns]
-        fields = (_field(data, name, names.count(name)) for name in names)
+        counts = Counter(names)
+        fields = (_field(data, name, counts[name]) for name in names)
         found = pa.schema([*fields, *index_fields(data)])
     if library_of(data) == "polars":  # which gives the addresses of Python's objects
         objects = [name for name, type in data.schema.items() if str(type) == "Object"]
@@ -179,7 +180,7 @@ def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
         }
     else:
         names = [each.name for each in schema if pa.types.is_dictionary(each.type) and each.type.ordered]
-        names = [name for name in names if schema.names.count(name) == 1]
+        names = [name for name in names if len(schema.get_all_field_indices(name)) == 1]
         if not names:
             return data, schema
         some: Iterable[pa.RecordBatch]

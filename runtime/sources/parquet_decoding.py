@@ -134,7 +134,7 @@ def _numbers(
     leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
     chosen = []
     for name in columns:
-        if schema.names.count(name) == 1 and name in leaves and _is_number(schema.field(name).type):
+        if len(schema.get_all_field_indices(name)) == 1 and name in leaves and _is_number(schema.field(name).type):
             chunks = [metadata.row_group(number).column(leaves[name]) for each in portions for number in each]
             if all(chunk.physical_type != "INT96" and chunk.compression in PACKINGS for chunk in chunks):
                 chosen.append(name)

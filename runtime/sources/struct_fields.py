@@ -26,7 +26,7 @@ def struct_paths(schema: pa.Schema, names: Iterable[str]) -> dict[str, Path]:
         parts = name.split(".")
         for cut in range(len(parts) - 1, 0, -1) if name not in known else ():
             path = (".".join(parts[:cut]), *parts[cut:])
-            if schema.names.count(path[0]) == 1 and type_at(schema, path) is not None:
+            if len(schema.get_all_field_indices(path[0])) == 1 and type_at(schema, path) is not None:
                 found[name] = path
                 break
     return found

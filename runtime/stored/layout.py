@@ -89,16 +89,17 @@ class Layout:
         """The columns of a file."""
         plan = self.plan
         keys = [plan.partials_schema.field(number).with_name(name) for number, name in enumerate(plan.by)]
-        planes = [field for field in plan.partials_schema if field.name not in (*plan.keys, FRAME, BATCH_RANK)]
+        others = {*plan.keys, FRAME, BATCH_RANK}
+        planes = [field for field in plan.partials_schema if field.name not in others]
         bounds = [pa.field(name, plan.times.bound_type, False) for name in (START, END)]
         own = [*bounds, pa.field(RUN, pa.string(), False)]
         return pa.schema([*keys, *own, *planes])
 
     def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
         """What rows of a file should be, in words, as they are not; none where some columns are right."""
-        names = found.column_names
+        there = found.schema
         for each in in_parquet(schema):
-            if names.count(each.name) != 1 or found.schema.field(each.name).type != each.type:
+            if len(there.get_all_field_indices(each.name)) != 1 or there.field(each.name).type != each.type:
                 return f"one {each.name} ({each.type})"
         for name in self._never_null & {*schema.names}:
             if found.column(name).null_count:

@@ -47,7 +47,10 @@ def refreshed(since: int, until: int) -> Callable[[Any], Any]:
 
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     *((lambda stored, frame=frame: stored.coarsen(frame, older=0), FRAME) for frame in FRAMES),
-    (over(ff.tumbling(60)), r"cut the stored frame from 0 to 120 in two; expected windows"),
+    (
+        over(ff.tumbling(60)),
+        r"cut in two the frame from 0 to 120, which coarsen\(\) has made of shorter ones; expected windows",
+    ),
     (refreshed(150, 240), r"since is 150, inside of a stored frame; expected its start, 120, or its end"),
     (refreshed(120, 210), r"until is 210, inside of a stored frame; expected its start, 180, or its end"),
     (refreshed(240, 120), r"since is 240 and until is 120; expected since before until"),
