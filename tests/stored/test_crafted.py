@@ -70,7 +70,7 @@ OTHERS: list[tuple[str, Any, str]] = [
     ("about version", 99, r"have version 99, and this framefold knows up to 1; expected the release"),
     ("about schema", "?", SCHEMA),
     ("about schema", "QUJD", SCHEMA),
-    ("about query outputs", {"n": "Max('x')"}, r"are of another query: outputs .*; expected the same"),
+    ("about query outputs", {"n": "Max('x')"}, r"are of another query: outputs: .*; expected the same"),
     ("about query states", None, r"are of another query: states .*; expected the same"),
     ("about query", {}, r"are of another query: .*; expected the same"),
     ("files 0 rows", 7, r"are 2 rows of .*; expected 7 rows"),
@@ -222,7 +222,7 @@ class Sized(ff.AggregateOperation):
 def test_other_parameters(one: ff.Operation, other: ff.Operation, tmp_path: Path) -> None:
     """Those that states depend on, which the text of an operation may leave out."""
     ff.partials(tmp_path, time="t", frame=10, a=one).append(pa.table({"t": [0, 5], "x": [1, 2]}), run="1")
-    with pytest.raises(ff.EngineError, match=r"another query: (parameters|outputs) .* became .*; expected the same"):
+    with pytest.raises(ff.EngineError, match=r"another query: (parameters|outputs): .* became .*; expected the same"):
         ff.partials(tmp_path, time="t", frame=10, a=other)
     ff.partials(tmp_path, time="t", frame=10, a=one)
 
@@ -247,7 +247,7 @@ def test_other_questions(tmp_path: Path) -> None:
         ({"by": ()}, r"are stored with by=\['k'\], and not \[\]; expected the same"),
         ({"frame": 120}, r"windows .*60.* became .*120"),
         ({"ties": "x"}, r"ties None became \['x'\]"),
-        ({"s": ff.Max("x")}, r"another query: outputs .*Sum\('x'\).* became .*Max\('x'\)"),
+        ({"s": ff.Max("x")}, r"another query: outputs: s Sum\('x'\) became Max\('x'\)"),
         ({"more": ff.Count()}, r"another query: outputs"),
     ):
         with pytest.raises(ff.FramefoldError, match=said):
