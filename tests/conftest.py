@@ -116,6 +116,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Let the collector of garbage be: the tests themselves live as long as the run, and it would visit them often."""
+    # Before its first example an older Hypothesis looks who refers to NumPy's generator, and sees nobody who is frozen.
+    hypothesis.find(hypothesis.strategies.none(), lambda _: True)
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
