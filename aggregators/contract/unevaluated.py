@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -26,11 +27,12 @@ CALLS = {
 """By the method that Python calls: the text of a call with whole columns."""
 
 
-class Unevaluated:
+class Unevaluated(ABC):
     """A value that a query computes later, refused where Python or numpy need it now."""
 
     __hash__ = object.__hash__
 
+    @abstractmethod
     def refuse(self, call: Callable[..., str], operands: Sequence[Any]) -> NoReturn:
         """Raise the QueryError of an operator or a function.
 
@@ -41,7 +43,6 @@ class Unevaluated:
         operands
             The operands of the call, this value among them.
         """
-        raise NotImplementedError
 
     def __round__(self, *digits: Any) -> NoReturn:
         self.refuse(_called("np.round"), [self, *digits])

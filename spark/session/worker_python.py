@@ -5,13 +5,12 @@ Such a worker fails before any code of framefold's runs: only Spark's report say
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -68,7 +67,7 @@ def check_workers(spark: SparkSession, *packages: str) -> None:
     having, python = _HAVING.setdefault(spark, set()), os.environ.get("PYSPARK_PYTHON")
     if all((python, name) in having for name in packages):
         return
-    if _is_ours(spark) and all(_is_there(_MODULES.get(name, name)) for name in packages):
+    if _is_ours(spark) and len(_probe(packages)(0).split("\n")) == 2:
         return  # which saves a job, the first one with a worker of Python
     try:
         executable, version, *lacking = _answer(spark, packages)
@@ -92,13 +91,6 @@ def _is_ours(spark: SparkSession) -> bool:
     return python is not None and Path(python).absolute().parent == Path(sys.executable).parent
 
 
-def _is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ImportError:  # of a package around it
-        return False
-
-
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
     if not executable:
         with suppress(Exception):  # the first failure is reported, not that of asking
@@ -109,7 +101,18 @@ def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
 
 
 def _answer(spark: SparkSession, packages: Iterable[str]) -> list[str]:
-    """The Python of a worker, its version, and what it lacks of some packages; a task without Arrow needs none."""
+    """The Python of a worker, its version, and the packages that it lacks; a task without Arrow needs none."""
+    probe = f.udf(_probe(packages), "string", useArrow=False)
+    row = spark.range(1).select(probe("id").alias("said")).collect()[0]
+    said: list[str] = row["said"].split("\n")
+    return said
+
+
+def _probe(packages: Iterable[str]) -> Callable[[int], str]:
+    """A function that names the Python that runs it, its version, and the packages that it lacks, a line each.
+
+    A worker that cannot import framefold can run it.
+    """
     modules = {name: _MODULES.get(name, name) for name in packages}
 
     def probe(_: int) -> str:
@@ -124,9 +127,7 @@ def _answer(spark: SparkSession, packages: Iterable[str]) -> list[str]:
         absent = [name for name, module in modules.items() if not is_there(module)]
         return "\n".join([sys.executable, platform.python_version(), *absent])
 
-    row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
-    said: list[str] = row["said"].split("\n")
-    return said
+    return probe
 
 
 def _named(spark: SparkSession, version: str | None) -> str:
