@@ -142,7 +142,7 @@ class StoredPartials:
 
         Returns
         -------
-        What is in: events, rows and bytes. Its ``added`` is False where the run was in before, and its ``expired``
+        The run: its events, rows and bytes. Its ``added`` is False where the run was in before, and its ``expired``
         the number of events whose frames ``expire`` has taken away: these are left out, with a warning.
         """
         return self._write(events, named_run(run), None)
@@ -163,8 +163,8 @@ class StoredPartials:
         checkpoint
             A folder, or its address, of the query's own.
         beside
-            Whether the query adds other events than those queries of which there are runs: a new one is refused else,
-            as it would add what these have added.
+            Whether the query adds other events than the queries whose runs are in the table. Without it a new query
+            is refused, because it would add the same events again.
         **trigger
             As Spark's ``trigger`` has it, such as ``availableNow=True`` or ``processingTime="1 minute"``.
         """
@@ -194,8 +194,8 @@ class StoredPartials:
         """Replace the frames between two times, bounds of frames, by those of corrected events, in one commit.
 
         Events at other times are left out. Runs that brought the events before are in all the same, so that they are
-        not added again. An output that was added later is there for the frames that are replaced, too, but for
-        those of some ``keys``.
+        not added again. An output that was added later is there for the frames that are replaced, too, except for
+        frames of some ``keys``.
 
         Parameters
         ----------

@@ -85,7 +85,7 @@ def sql(query: str, /, **tables: Any) -> Any:
 
 
 def in_words_of_sql(said: str) -> str:
-    """What is said of arguments of Python, of what a query has in their place."""
+    """Words about an argument of Python, in the words of the query that stands for it."""
     for words, instead in WORDS:
         said = re.sub(words, instead, said)
     return said

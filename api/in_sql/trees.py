@@ -56,7 +56,7 @@ def conjuncts(node: Any) -> Sequence[Any]:
 
 
 def as_few(conditions: Sequence[Any]) -> Sequence[Any]:
-    """Conditions one by one, of which messages name the one that is wrong; as one where they are many."""
+    """Conditions one by one, so that a message names the wrong one; many are joined into one."""
     from sqlglot import exp
 
     return conditions if len(conditions) <= FEW else [exp.and_(*conditions, copy=False)]

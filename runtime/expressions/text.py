@@ -43,7 +43,7 @@ FRAMES = 40
 """How many calls of Python a level of an expression takes at most, to be parsed or made."""
 PREFIXES = {"NOT", "DASH", "PLUS", "TILDE", "INTERVAL"}
 CHAINS = ("And", "Or", "DPipe")
-"""What is joined by one sign is no deeper however long it is."""
+"""A chain of one sign is no deeper, however long it is."""
 recursing = threading.RLock()
 
 WORDS = (
@@ -63,7 +63,7 @@ def dialect() -> Any:
     from sqlglot import exp, parser, tokens
     from sqlglot.dialects.dialect import Dialect
 
-    logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # what is not known is said by errors
+    logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # errors name the words that it does not know
 
     words: Any = vars(tokens)["TokenType"]
 

@@ -54,7 +54,7 @@ class Target(Protocol):
     def call(self, name: str, kind: pa.DataType, *values: Any) -> Any:
         """What a function gives of values of a kind; literal arguments are as Python has them.
 
-        Of "in", all values but the first are literals of the kind, none of which is null.
+        "in" takes a value, and then literals of the kind without a null.
         """
 
 

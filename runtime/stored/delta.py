@@ -196,7 +196,7 @@ def is_by_day(rows: pa.Schema) -> bool:
 
 
 def delta_schema(rows: pa.Schema) -> Schema:
-    """The columns of files as Delta Lake has them, with those that folders give; EngineError where it has no such."""
+    """The columns of files and folders in the types of Delta Lake; EngineError where it has no such type."""
     from deltalake import Schema
 
     own = pa.schema([each.with_type(in_utc(each.type)) for each in rows])
@@ -220,7 +220,7 @@ def delta_schema(rows: pa.Schema) -> Schema:
 
 
 def in_utc(kind: pa.DataType) -> pa.DataType:
-    """A type of which times with a zone are in UTC, as Delta Lake has them: the same instants."""
+    """The type with times in UTC, where they have a zone: the same instants, as Delta Lake keeps them."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     if pa.types.is_struct(kind):

@@ -23,7 +23,7 @@ def in_types(given: pa.Schema, there: pa.Schema) -> pa.Schema:
     Raises
     ------
     EngineError
-        If a column has types of which none holds the other's values.
+        If neither type of a column holds the values of the other.
     """
     for at, own in enumerate(given):
         place = there.get_field_index(own.name)

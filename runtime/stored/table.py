@@ -396,7 +396,7 @@ class Change:
         return self.write(self.layout.merged(gone, run), (run,), folder=MARKS)
 
     def outside(self, before: Commit, new: Sequence[StoredFile], run: str, within: Span) -> list[StoredFile]:
-        """What is there but for some frames, and a note of those of which new files have nothing."""
+        """The files without some frames, and a note of frames that the new files do not have."""
         table, layout = self.table, self.layout
 
         def kept(rows: pa.Table) -> Bools:
