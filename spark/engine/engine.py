@@ -25,6 +25,7 @@ from ..convert.names import check_result, column, type_in
 from ..convert.types import collected, input_schema, output_schema
 from ..options import Options
 from ..session.errors import reraise, stopped_named
+from ..session.filtered import filtered
 from . import driver
 from .beside import beside_events, beside_labels
 from .decision import Decision, decide
@@ -112,13 +113,11 @@ class DataFrameEngine:
                 "ff.expr has it, or a Spark column such as functions.col('x') > 0"
             )
         try:
-            some = self.df.where(condition)
-            some.schema  # noqa: B018  # through Connect, only this analyses the condition
+            return self.of(filtered(self.df, condition))
         except AnalysisException as error:
             raise QueryError(
                 f"the condition {excerpt(condition)} of where() does not fit the DataFrame: {reason(error)}"
             ) from error
-        return self.of(some)
 
     def with_columns(self, expressions: Mapping[str, Any]) -> DataFrameEngine:
         df = self.df

@@ -26,6 +26,7 @@ from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
+from ..session.filtered import filtered
 from ..session.staging import stage
 from ..tuning import ASOF_BUCKETS
 from .instants import instant, kind_of, ticks, validity
@@ -64,7 +65,7 @@ class DataFrameOperators:
         for logger in loggers:
             logger.disabled = True  # of errors that nobody made
         try:
-            only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
+            filtered(only(engine.df, names), condition)
         except AnalysisException:
             return False
         finally:
