@@ -44,7 +44,7 @@ OF_ONE = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("operation", "name"), OF_ONE, ids=repr)
 def test_of_awkward_values(operation: Any, name: str) -> None:
     values = (POSITIVE if isinstance(operation, MEANS) and name in POSITIVE else SERIES)[name]
@@ -55,7 +55,7 @@ TYPES = [pa.int8(), pa.uint64(), pa.float32(), pa.decimal128(12, 3)]
 OF_FLOATS = [operation for operation in ONE if not isinstance(operation, (ff.Range, ff.Sum, ff.Average))]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("number", range(len(OF_FLOATS)))
 def test_types(number: int) -> None:
     """All turn their columns to floats in the same way: two types of each operation."""
@@ -107,7 +107,7 @@ OF_TWO = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("operation", "columns"), [pytest.param(o, c, id=f"{o!r} {n}") for o, n, c in OF_TWO])
 def test_of_awkward_pairs(operation: Any, columns: list[pa.Array]) -> None:
     assert_right(operation, dict(zip("xy", columns, strict=True)), *TWO[operation])
@@ -281,7 +281,7 @@ TYPED = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("operation", "type", "values", "right", "result"), TYPED)
 def test_of_each_type(operation: Any, type: Any, values: list[Any], right: Any, result: Any) -> None:
     empty = 0 if right is sum else None

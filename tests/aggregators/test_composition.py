@@ -73,7 +73,7 @@ CASES: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("operation", "expected"), [pytest.param(*case, id=repr(case[0])) for case in CASES])
 def test_in_every_way(operation: Any, expected: Any) -> None:
     check(operation, expected)

@@ -176,6 +176,7 @@ CAUGHT: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CAUGHT)
 def test_each_law_catches_what_breaks_it(name: str) -> None:
     operation, law = CAUGHT[name]

@@ -103,7 +103,7 @@ def test_a_subclass_that_finishes_otherwise() -> None:
 def test_wrong_ones() -> None:
     sentence = r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"
     with pytest.raises(ff.LawError, match=sentence):
-        ff.check_laws(WRONG, EVENTS)
+        ff.check_laws(WRONG, EVENTS, examples=50)
     ff.check_laws(Widest("x"), EVENTS, examples=20)
     ff.check_laws(DECLINES, EVENTS, examples=20)
     sentence = r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"

@@ -63,6 +63,7 @@ FEW: dict[str, dict[str, int]] = {
 NAMES = ("sum of integers", "most", "count", "first", "last", "text", "list")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("by", ["k", None])
 @pytest.mark.parametrize("few", FEW)
 def test_each_event_has_its_windows(by: str | None, few: str, way: str) -> None:
