@@ -106,7 +106,7 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	wait $$others; beside=$$?; \
 	cat $(VENV)/slow-beside; exit $$((with || beside))
 	@$(MAKE) --no-print-directory $(VENV)/has-s3 $(WORKERS)/made $(CLIENT)/made $(MINIMA)/made
-	@( ok=0; \
+	@mkdir -p $(VENV); ( ok=0; \
 	$(MAKE) --no-print-directory s3 || ok=1; \
 	FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect || ok=1; \
 	exit $$ok ) >$(VENV)/slow-beside 2>&1 & others=$$!; \
