@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,12 @@ MOST_KEYS: dict[str, int] = {"lines": 20, "heat": 200}
 
 MOST_ROWS = 50_000
 """The most rows of a chart, which holds them as text: some megabytes."""
+
+DAYS, MOST_TICKS = 4, 10
+"""Of more days than these each tick is a day or longer; how many ticks there is room for."""
+
+CLOCKS = ((720, "%H:%M"), (12, "%H:%M:%S"), (0, "%H:%M:%S.%L"))
+"""What a tick says of the clock, by the seconds that an axis is long at least."""
 
 SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """How many units of a duration are a second."""
@@ -153,15 +160,15 @@ def columns_of(
     names = engine.schema([]).names
     if hasattr(engine, "still_open"):
         raise QueryError("plot() is given a stream; expected results that are there, such as some that were written")
-    place = next((at for at, name in enumerate(names) if name in (WINDOW, BOUNDS[0])), None)
+    struct = (f"{WINDOW}.start", f"{WINDOW}.end")
+    place = next((at for at, name in enumerate(names) if name in (WINDOW, struct[0], BOUNDS[0])), None)
     if place is None and time is None:
         listed = ", ".join(map(repr, names))
         raise QueryError(
             f"plot() finds no window in the columns {listed}; expected a result with one, or time= and by="
         )
-    struct = place is not None and names[place] == WINDOW
-    ends = (f"{WINDOW}.start", f"{WINDOW}.end") if struct else BOUNDS
-    others = names[place + (1 if struct else 2) :] if place is not None else names
+    ends = BOUNDS if place is None or names[place] == BOUNDS[0] else struct
+    others = names if place is None else names[place + (1 if names[place] == WINDOW else 2) :]
     keys = (by,) if isinstance(by, str) else tuple(names[: place or 0] if by is None else by)
     used = list(dict.fromkeys([*keys, *outputs, *band, *([time] if time else ends)]))
     schema = engine.with_fields(used).schema(used)
@@ -177,13 +184,14 @@ def columns_of(
         if pa.types.is_nested(kind := schema.field(name).type):
             raise ColumnError(f"plot() has the key {name!r} of type {kind}; expected single values, such as its fields")
     for name in (*outputs, *band):
-        if not is_number(schema.field(name).type):
+        if not is_number(kind := schema.field(name).type):
             raise ColumnError(
-                f"plot() is given {name!r}, which is {schema.field(name).type}; expected a column of numbers"
+                f"plot() is given {name!r}, which is {kind}; expected a column of numbers" + such_as(schema.field(name))
             )
     numbers = [name for name in others if name not in (*keys, *times, *ends) and is_number(schema.field(name).type)]
     if not (outputs or band or numbers):
-        raise QueryError("plot() finds no column of numbers; expected the name of one")
+        fields = (such_as(engine.schema([]).field(name)) for name in others if name not in (*keys, *times, *ends))
+        raise QueryError("plot() finds no column of numbers; expected the name of one" + next(filter(None, fields), ""))
     return Shown(times, keys, tuple(dict.fromkeys(outputs or (() if band else numbers))))
 
 
@@ -203,6 +211,13 @@ def is_number(type: pa.DataType) -> bool:
     """Whether values are shown as numbers, durations as seconds."""
     of = pa.types
     return any(kind(type) for kind in (of.is_integer, of.is_floating, of.is_decimal, of.is_boolean, of.is_duration))
+
+
+def such_as(field: pa.Field) -> str:
+    """The end of a sentence that names the numbers in a struct, such as the last price of a bar; of others nothing."""
+    inside = field.type.fields if pa.types.is_struct(field.type) else ()
+    names = [f"{field.name}.{each.name}" for each in inside if is_number(each.type)]
+    return f", such as {names[-1]!r}" if names else ""
 
 
 def rows_of(engine: Engine, names: Sequence[str]) -> pa.Table:
@@ -348,12 +363,31 @@ class Drawing:
         title = (title or name) + ("" if self.zone is None else f" ({self.zone})")
         if pa.types.is_integer(self.time.type):
             return {"field": escaped(name), "type": "quantitative", "title": title, "scale": {"zero": False}}
-        return {"field": escaped(name), "type": "temporal", "title": title, "scale": {"type": "utc"}}
+        scaled = {"field": escaped(name), "type": "temporal", "title": title, "scale": {"type": "utc"}}
+        ends = np.array([self.starts.min(), self.ends.max()]) if len(self.starts) else np.zeros(2, np.int64)
+        return scaled | {"axis": ticks_between(*self.texts_of(ends).to_pylist())}
 
     def keyed(self) -> dict[str, Any]:
         """The channel of the keys."""
         keys = self.texts.dictionary.to_pylist()
         return {"field": escaped(self.key), "type": "nominal", "title": self.key, "sort": keys}
+
+
+def ticks_between(first: str, last: str) -> dict[str, Any]:
+    """The axis of times, as text: each tick has its clock and day, or its day and year.
+
+    Vega's own labels say what is new at a tick, such as noon. If it leaves out every other tick, all labels may be
+    equal.
+    """
+    since, until = (np.datetime64(each[:-1]) for each in (first, last))
+    span = (until - since) / np.timedelta64(1, "s")
+    day, year = "utcFormat(datum.value, '%b %d')", "utcFormat(datum.value, '%Y')"
+    if span > DAYS * 86_400:
+        step = math.ceil(span / 86_400 / MOST_TICKS)
+        ticks = {"tickCount": {"interval": "day", "step": step}} if step <= 2 else {}
+        return ticks | {"labelExpr": f"[{day}, {year}]"}
+    clock = next(form for least, form in CLOCKS if span >= least)
+    return {"labelExpr": f"[utcFormat(datum.value, '{clock}'), {day}]"}
 
 
 def number(name: str, **scale: Any) -> dict[str, Any]:

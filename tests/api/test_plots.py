@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -13,6 +14,8 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import framefold as ff
 
@@ -81,7 +84,7 @@ def test_windows_side_by_side_are_steps_that_end_where_one_is_missing() -> None:
     assert encoding["y"]["field"] == "s"
 
 
-@pytest.mark.parametrize("kind", ["flat", "pandas", "pandas, flat", "polars", "duckdb", "unsorted"])
+@pytest.mark.parametrize("kind", ["flat", "columns", "pandas", "pandas, flat", "polars", "duckdb", "unsorted"])
 def test_a_result_in_any_library_is_the_same_chart(kind: str) -> None:
     query = ff.events(TRIPS, time="at", by="zone").window(ff.tumbling("15 minutes"))
     outputs = {"s": ff.Sum("x"), "n": ff.Count()}
@@ -89,6 +92,8 @@ def test_a_result_in_any_library_is_the_same_chart(kind: str) -> None:
     if "pandas" in kind:
         result = result.to_pandas()
         result.attrs["metrics"] = [object()]  # which no chart looks at
+    elif kind == "columns":
+        result = result.flatten()
     elif kind == "polars":
         result = pl.from_arrow(result)
     elif kind == "duckdb":
@@ -249,12 +254,27 @@ def test_a_chart_is_drawn() -> None:
     chart = ff.plot(quarters(), "s", band=("s", "n")).properties(title="By zone")
     svg = vl_convert.vegalite_to_svg(chart.to_dict())
     assert svg.count('aria-roledescription="line mark"') == svg.count('aria-roledescription="area mark"') == len(STEPS)
-    assert all(f">{word}</text>" in svg for word in ("By zone", "zone", "12:30", "window_start (UTC)"))
+    assert all(f">{word}</t" in svg for word in ("By zone", "zone", "12:30", "May 01", "window_start (UTC)"))
     assert vl_convert.vegalite_to_png(chart.to_dict()).startswith(b"\x89PNG")
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.datetimes(dt.datetime(2001, 1, 1), dt.datetime(2030, 1, 1)), st.integers(-1, 44), st.booleans())
+def test_no_two_ticks_have_one_label(first: dt.datetime, log: int, heat: bool) -> None:
+    """From half a second to 80 years: labels that Vega draws differ, and are more than two or three."""
+    vl_convert = pytest.importorskip("vl_convert")
+    second = dt.timedelta(seconds=1.64**log)
+    times = [first + each * second for each in range(11)]
+    result = pa.table({"window_start": times[:-1], "window_end": times[1:], "n": range(10)})
+    svg = vl_convert.vegalite_to_svg(ff.plot(result, kind="heat" if heat else "lines").to_dict())
+    axis = svg[svg.index("X-axis") :].split("role-axis-title")[0]
+    labels = [re.sub("<.*?>", " ", each) for each in re.findall("<text.*?>(.*?)</text>", axis)]
+    assert len(set(labels)) == len(labels) >= 4, labels
 
 
 KEYS = pa.table({"t": [1] * 300, "k": list(range(300))})
 OF_KEYS = ff.events(KEYS, time="t", by="k").window(ff.tumbling(2))
+BARS = OF_KEYS.aggregate(bar=ff.OHLC("t"))
 RESULT, COUNTS = quarters(), OF_KEYS.aggregate(n=ff.Count())
 NO_NUMBERS = r"; expected a column of numbers"
 ALONG = r"; expected one output of windows along the time line"
@@ -282,6 +302,8 @@ REFUSED: list[tuple[Any, list[str], dict[str, Any], str]] = [
     (KEYS, [], {}, r"plot\(\) finds no window in the columns 't', 'k'; expected a result with one, or time= and by="),
     (OF_KEYS.aggregate(x=ff.CollectList("k")), [], {},
         r"plot\(\) finds no column of numbers; expected the name of one"),
+    (BARS, [], {}, r"plot\(\) finds no column of numbers; expected the name of one, such as 'bar\.close'"),
+    (BARS, ["bar"], {}, r"plot\(\) is given 'bar', which is struct<.*>; expected a column .*, such as 'bar\.close'"),
     (COUNTS, [], {"timezone": "UTC"}, r"timezone is 'UTC', but the time 'window.start' is an integer column .*"),
     (5, [], {}, r"plot\(\) is given 5; " + A_RESULT),
 ]  # fmt: skip
