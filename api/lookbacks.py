@@ -98,7 +98,7 @@ class Lookback:
         starts = [reach_of(times, size, "lookback()", self.timezone).back().of(ticks) for size in self.sizes]
         how = ("at", tuple(by), "at", None, self.closed, "emit", rows, *self.edges(ticks, starts))
         tables = (labels.append_column(start, times.bounds(each)) for each in starts)
-        return tuple(FromAnchors(table, start, *how) for table in tables)
+        return tuple(FromAnchors(table, start, *how, str(size)) for size, table in zip(self.sizes, tables, strict=True))
 
     def edges(self, ticks: Ints, starts: Sequence[Ints]) -> tuple[Ints, bool]:
         """Where windows from some ticks on, up to others, cut the axis, and whether at every tick between two edges.

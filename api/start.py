@@ -83,6 +83,7 @@ def events(
         The columns that order events of one time, wherever their order matters; then they are in input order.
     null_time
         What to do with events without a time: ``"error"``, or ``"drop"`` to leave them out (``.dropped()`` gives them).
+        A warning counts them, unless executors compute the result lazily. Labels and given windows need a time.
 
     Raises
     ------

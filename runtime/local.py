@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.errors import FarTimesWarning, NullTimeError
 from ..aggregators.states.alike import are_numbers, numbers
 from ..aggregators.states.arrays import Index
 from ..aggregators.states.categories import Categories
@@ -35,7 +35,7 @@ from .plan.bind import BOUNDS
 from .plan.plan import Plan, in_this_process
 from .plan.text_codes import is_held, with_text_codes
 from .progress import watched
-from .reporting import LOGGER, report_partials, report_way, warn
+from .reporting import LOGGER, report_partials, report_way, warn, warn_of_nulls
 from .results.as_they_come import goes_row_by_row, is_as_of, results_as_of, results_as_they_come
 from .results.beside import put_beside
 from .results.chunks import chunks
@@ -159,12 +159,6 @@ def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
         give_back()
     report_partials(merged, "the local engine", events)
     return results_of_partials(merged, began, watched_by=not source.shows_progress)
-
-
-def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
-    """A DroppedEventsWarning where events have no time and were dropped."""
-    if nulls:
-        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
 
 
 def results_of_partials(

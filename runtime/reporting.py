@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 
+from ..aggregators.errors import DroppedEventsWarning
 from .explain import ways
 from .partials.partials import Partials
 from .plan.plan import Plan
@@ -27,6 +28,12 @@ def warn(message: str, category: type[UserWarning]) -> None:
     while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_nulls(plan: Plan, nulls: int, events: int) -> None:
+    """A DroppedEventsWarning where events have no time and were dropped."""
+    if nulls:
+        warn(f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning)
 
 
 def report_way(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> None:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_LIMIT, SqlSpec, put
@@ -187,13 +188,15 @@ class SqlAccumulate:
         TooManyRows
             If a frame has more events than its sums are exact for.
         """
-        plan, columns = self.plan, {name: one_array(groups.column(name)) for name in groups.column_names}
+        plan = self.plan
+        if groups.column(FRAME).null_count:
+            if plan.null_time == "error":
+                raise NullTimeError(null_times(plan.time, *self.without_time(groups)))
+            groups = groups.filter(pc.is_valid(groups.column(FRAME)))
         if not len(groups):
             return Partials.none(plan)
+        columns = {name: one_array(groups.column(name)) for name in groups.column_names}
         rows = columns[self.rows].to_numpy()
-        if columns[FRAME].null_count:
-            without = rows[columns[FRAME].is_null().to_numpy(False)]
-            raise NullTimeError(null_times(plan.time, int(without.sum()), int(rows.sum())))
         most = SMALL_ROW_LIMIT if self.small_counts else ROW_LIMIT
         if rows.max() > most:
             raise TooManyRows(
@@ -214,6 +217,11 @@ class SqlAccumulate:
         }
         self._guard(frames, states)
         return Partials.of_states(plan, keys, [frames, ranks], states)
+
+    def without_time(self, groups: pa.Table) -> tuple[int, int]:
+        """How many events of some groups have no time, and how many there are."""
+        rows, frames = groups.column(self.rows), groups.column(FRAME)
+        return pc.sum(rows.filter(pc.is_null(frames)), min_count=0).as_py(), pc.sum(rows, min_count=0).as_py()
 
     def _guard(self, frames: Ints, states: dict[str, State]) -> None:
         """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""

@@ -39,6 +39,8 @@ class FromAnchors(Spec):
     """Where the axis is cut for several such specs, in ticks."""
     by_tick: bool = False
     """Whether it is cut at every tick between these."""
+    size: str = ""
+    """How far windows of one of these specs reach back, in words."""
 
     def __str__(self) -> str:
         return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"
@@ -68,7 +70,7 @@ class FromAnchors(Spec):
         names = tuple(self._word(name, "key") for name in self.by)
         return Anchored(
             time=time, keys=tuple(keys), key_names=names, start=start, end=end, at=at, closed=self.closed,
-            empty=self.empty, edges=self.edges, by_tick=self.by_tick,
+            empty=self.empty, edges=self.edges, by_tick=self.by_tick, size=self.size,
         )  # fmt: skip
 
     def _word(self, name: str, what: str = "") -> str:
@@ -120,6 +122,7 @@ class Anchored(Windows):
     at: Ints
     edges: Ints | None = None
     by_tick: bool = False
+    size: str = ""
     without_key: Bools | None = None
     """Which windows have a null in their key, which is equal to no key: they have no events."""
     window_inputs = frozenset({"rows"})
@@ -278,7 +281,8 @@ class Anchored(Windows):
 
     def describe(self) -> str:
         which = "of its key" if self.keys else "of every key"
-        return f"{len(self.start)} given windows {which}, closed={self.closed!r}"
+        given = f"{self.size} before each of {len(self.at)} times" if self.size else f"{len(self.start)} given windows"
+        return f"{given} {which}, closed={self.closed!r}"
 
     def describe_frames(self) -> str:
         if self.by_tick:

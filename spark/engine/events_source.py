@@ -21,7 +21,7 @@ from pyspark.sql import types as t
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
-from ...runtime.reporting import LOGGER
+from ...runtime.reporting import LOGGER, warn_of_nulls
 from ..convert.names import under_plain_names
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
@@ -35,7 +35,7 @@ from . import tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
-from .tasks import FAILED
+from .tasks import COUNTED, FAILED
 
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
@@ -145,12 +145,12 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
         Whether other tasks may merge partials of several tasks first.
     """
     if limit is None:
-        return merged(job.plan, received(blobs))
+        return merged(job.plan, received(blobs, job.plan))
     # Each of a rising number of tasks may send less: together few, however many tasks there are.
     place, rows = f.col("place"), f.col("rows")
     before = (place.bitwiseAND((1 << 32) - 1) * BLOB_ROWS + rows) * (f.shiftright(place, 32) + 1)
     few = f.when(before <= min(limit, PARTIALS_AT_ONCE), f.col("ipc"))
-    found = received(blobs.select(place, rows, few.alias("ipc")))
+    found = received(blobs.select(place, rows, few.alias("ipc")), job.plan)
     places, partials = (found.column(name).to_numpy() for name in ("place", "rows"))
     counts = np.bincount(np.unique(places >> 32, return_inverse=True)[1], partials).astype(np.int64).tolist()
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
@@ -173,8 +173,8 @@ def first_by_tasks(blobs: DataFrame, job: tasks.Job, count: int, limit: int) -> 
     return stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS, failed=tasks.failed)
 
 
-def received(blobs: DataFrame) -> pa.Table:
-    """IPC blobs on the driver.
+def received(blobs: DataFrame, plan: Plan | None = None) -> pa.Table:
+    """IPC blobs on the driver; it warns of a plan's events that tasks have dropped.
 
     Raises
     ------
@@ -185,7 +185,11 @@ def received(blobs: DataFrame) -> pa.Table:
     reports = found.filter(pc.equal(found.column("rows"), FAILED)).column("ipc")
     if len(reports):
         raise PythonException(f"An exception was thrown from the Python worker:\n{reports[0].as_py().decode()}")
-    return found
+    counted = pc.equal(found.column("rows"), COUNTED)
+    counts = [np.frombuffer(each.as_py(), np.int64) for each in found.column("ipc").filter(counted)]
+    if counts and plan is not None:
+        warn_of_nulls(plan, *np.sum(counts, axis=0).tolist())
+    return found.filter(pc.invert(counted)) if counts else found
 
 
 def merged(plan: Plan, blobs: pa.Table) -> Partials:

@@ -17,7 +17,7 @@ from ...runtime.local import partials_of
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
-from ...runtime.reporting import LOGGER
+from ...runtime.reporting import LOGGER, warn_of_nulls
 from ...runtime.sources.arrow import Source
 from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names
@@ -68,7 +68,7 @@ class RowsSource(EventsSource):
     """The events of a DataFrame in windows counted in rows; see `PartialsSource`."""
 
     def collect(self, limit: int | None) -> Partials | None:
-        events = with_arrival(self._with_times(self.events))
+        events = with_arrival(self.events)
         footers = None if limit is None else footers_of(self.events)
         if limit is not None and footers is not None and has_at_most(self.events, footers, limit):
             limit = None  # with a limit Spark shuffles all events to one task, which takes a tenth of the time
@@ -84,5 +84,6 @@ class RowsSource(EventsSource):
 
 def accumulated(events: pa.Table, plan: Plan) -> Partials:
     """The partials of events that are on the driver."""
-    partials, _, _ = partials_of(Source(cast_to(events, plan.events_schema)), plan)
+    partials, nulls, count = partials_of(Source(cast_to(events, plan.events_schema)), plan)
+    warn_of_nulls(plan, nulls, count)
     return merge(partials)

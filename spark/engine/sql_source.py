@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 
 from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows
 from ...runtime.partials.partials import Partials
-from ...runtime.reporting import LOGGER
+from ...runtime.reporting import LOGGER, warn_of_nulls
 from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names
 from ..convert.types import ticks_sql
@@ -24,7 +24,7 @@ def named(texts: Mapping[str, str]) -> list[str]:
     return [f"{text} as {name}" for name, text in texts.items()]
 
 
-def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
+def aggregated(events: DataFrame, sql: SqlAccumulate, *, drops: bool = True) -> DataFrame:
     """One row for each key and frame, with what the operations' states are made of; ``sql.partials`` reads it.
 
     Parameters
@@ -33,10 +33,12 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
         With the query's columns.
     sql
         What to compute.
+    drops
+        Whether Spark drops events without a time, where the plan does; if not, they are groups without a frame.
     """
     plan = sql.plan
     rows, time = under_plain_names(events, plan.columns), f"c{plan.columns.index(plan.time)}"
-    if plan.null_time == "drop":
+    if drops and plan.null_time == "drop":
         rows = rows.where(f"{time} is not null")
     # As few projections as possible: Spark analyses each by itself. And the rest as text: a function called on a Column
     # takes several calls to the JVM.
@@ -80,9 +82,13 @@ class SqlSource:
         pass
 
     def _collect(self, sql: SqlAccumulate, limit: int | None) -> Partials | None:
-        groups = aggregated(self.df, sql)
+        groups = aggregated(self.df, sql, drops=False)
         groups = groups.coalesce(1) if self.few else groups
         with conf_overrides(self.df.sparkSession, {} if self.few else FASTER_GROUPING):
             # Counting them first, persisted, would take longer.
             found = limited(groups, limit)
-        return None if found is None else sql.partials(found)
+        if found is None:
+            return None
+        if (plan := self.job.plan).null_time == "drop":
+            warn_of_nulls(plan, *sql.without_time(found))
+        return sql.partials(found)

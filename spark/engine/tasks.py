@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
@@ -28,8 +29,9 @@ from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers
 from ..tuning import BLOB_ROWS, MERGED_ROWS, ROW_BYTES, SLID_ROWS, TASK_HELD_BYTES, WEIGHT_BYTES
 
-FAILED = -1
-"""The rows of a blob that has the report of an error and no partials."""
+FAILED, COUNTED = -1, -2
+"""The rows of a blob without partials: one has the report of an error, the other the number of a task's events that
+have no time, and of all its events."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,20 @@ def accumulate(job: Job, rows: Batches) -> Batches:
 def accumulate_to_ipc(job: Job, limit: int | None, rows: Batches) -> Batches:
     """Events to partials in IPC blobs, which spare the conversion of each row to Spark's format and back.
 
-    A task with more than ``limit`` partials ends with a null.
+    A task with more than ``limit`` partials ends with a null. If the plan drops events without a time, a blob counts
+    them.
     """
-    yield from _blobs(accumulated_partials(job, rows), limit)
+    time, counts = job.plan.columns.index(job.plan.time), np.zeros(2, np.int64)
+
+    def counted() -> Batches:
+        for batch in rows:
+            counts[:] += batch.column(time).null_count, len(batch)
+            yield batch
+
+    drops = job.plan.null_time == "drop"
+    yield from _blobs(accumulated_partials(job, counted() if drops else rows), limit)
+    if drops:
+        yield _blob(partition_id() << 32, COUNTED, counts.tobytes())
 
 
 def merge_blobs(job: Job, limit: int, rows: Batches) -> Batches:
@@ -178,6 +191,8 @@ def accumulated_partials(job: Job, rows: Batches) -> Iterator[Partials]:
 def _unpacked(job: Job, rows: Batches) -> Iterator[Partials]:
     """The partials in IPC blobs, blob by blob."""
     for batch in rows:
+        if job.plan.null_time == "drop" and "rows" in batch.schema.names:
+            batch = batch.filter(pc.not_equal(batch.column("rows"), COUNTED))
         for start in range(len(batch)):
             yield Partials(job.plan, from_ipc(batch.slice(start, 1), job.plan.partials_schema))
 

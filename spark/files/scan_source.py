@@ -29,7 +29,8 @@ class ScanSource(TaskSource):
         share = None if limit is None else limit // max(1, len(self.read_plan.tasks))
         if share is not None and share < MIN_SHARE:
             return super().collect(limit)
-        found = received(self._staged(tasks.accumulate_to_ipc, share, schema=BLOBS, failed=tasks.failed))
+        blobs = self._staged(tasks.accumulate_to_ipc, share, schema=BLOBS, failed=tasks.failed)
+        found = received(blobs, self.job.plan)
         if found.column("ipc").null_count:
             left_to_executors(f"max_driver_partials={limit} is not enough")
             return None

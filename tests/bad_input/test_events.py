@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
@@ -73,10 +75,11 @@ def test_null_times(run: Engine) -> None:
         run(events, ff.tumbling(10), n=ff.Count())
 
 
-@pytest.mark.filterwarnings("ignore::framefold.DroppedEventsWarning")
 def test_null_times_dropped(run: Engine) -> None:
     events = table([1, None, 2, None, None], [1, 2, 3, 4, 5])
-    [row] = run(events, ff.tumbling(10), "drop", n=ff.Count(), total=ff.Sum("x"))
+    told = pytest.warns(ff.DroppedEventsWarning, match="^3 of 5 events have no time 't' and were dropped$")
+    with nullcontext() if run.name == "executors" else told:
+        [row] = run(events, ff.tumbling(10), "drop", n=ff.Count(), total=ff.Sum("x"))
     assert (row["n"], row["total"]) == (2, 4)
 
 
@@ -85,6 +88,27 @@ def test_dropping_says_how_many() -> None:
     with pytest.warns(ff.DroppedEventsWarning, match="1 of 3 events"):
         events.window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert events.dropped().to_pylist() == [{"t": None, "key": "k", "x": 2}]
+
+
+@pytest.mark.parametrize("way", ["sql", "python", "limited", "files", "rows", "none left"])
+def test_dropping_says_how_many_on_spark(spark: SparkSession, tmp_path: Path, way: str) -> None:
+    """Whatever makes the partials that the driver gets: all events are counted once, also where a task has no null."""
+    times = [None, None] if way == "none left" else [1, None, 2, None, None, 7, 8]
+    events = table(times, times)
+    data: Any = spark.createDataFrame(events).repartition(3)
+    if way == "files":
+        for place in (0, 5):
+            pq.write_table(events.slice(place, 5), tmp_path / f"{place}.parquet")
+        data = ff.parquet(tmp_path, spark=spark)
+    choices: dict[str, Any] = {"accumulate": "python"} if way in ("python", "limited", "none left") else {}
+    choices |= {"max_driver_partials": 1_000_000} if way == "limited" else {"combine": "driver"}
+    query = ff.events(data, time="t", by="key", null_time="drop").options(**choices)
+    windows = ff.last_rows(9) if way == "rows" else ff.tumbling(10)
+    nulls = times.count(None)
+    with pytest.warns(ff.DroppedEventsWarning, match=f"^{nulls} of {len(times)} events") as told:
+        found = query.window(windows).aggregate(total=ff.Sum("x")).toArrow()["total"].to_pylist()
+    assert [str(each.message) for each in told if each.category is ff.DroppedEventsWarning][1:] == []
+    assert found[-1:] == ([] if way == "none left" else [18])
 
 
 @pytest.mark.parametrize("values", [[2**62, 2**62, 1], [-(2**62), -(2**62), -1]], ids=["above", "below"])

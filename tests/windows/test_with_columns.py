@@ -223,6 +223,10 @@ def test_it_is_explained() -> None:
     assert explained(TABLE, OF_LABELS)["beside"] == "each row of the other table, in the order in which they are"
     events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5))
     assert events.explain(s=ff.Sum("x")) == events.explain_with_columns(s=ff.Sum("x"))
+    for at in (None, TABLE.select(["t", "k"]).rename_columns(["at", "k"])):
+        events = ff.events(TABLE, time="t", by="k").window(ff.lookback(2, 5, at=at))
+        told = [text for label, text in events.explain_with_columns(s=ff.Sum("x")).rows if label == "windows"]
+        assert [text.split()[0].lstrip("-") for text in told] == ["2", "5"]
 
 
 @needs_loops
