@@ -14,6 +14,7 @@ from .measure import IDLE, SHORT, WAKE_UPS, WARM_UPS
 from .plot import draw
 from .reasons import reason_for
 from .rounds import CHEAP
+from .sections import won
 from .wins import Loss, losses, overall
 
 FEW = 5
@@ -34,7 +35,8 @@ def report(results: dict[str, Any], plots: Path) -> str:
         "",
         "Written by `make bench` from its measurements (`results.json`); no figure is typed by hand.",
         "",
-        *wins(cases),
+        *states(results),
+        *wins(cases, results.get("others", {})),
         *must_hold(cases),
         *how(results),
     ]
@@ -59,8 +61,23 @@ APART = [
 """What takes too long for this report, or is of another kind."""
 
 
-def wins(cases: list[Found]) -> Iterator[str]:
-    """Every case that a peer wins."""
+def states(results: dict[str, Any]) -> Iterator[str]:
+    """Which states of the program were measured, if they are several, or not all of them are commits."""
+    measured = [*results["cases"], *results.get("others", {}).values()]
+    commits = {of.get("machine", results["machine"])["commit"] for of in measured}
+    if dirty := sorted(each for each in commits if each.endswith("-dirty")):
+        yield (
+            f"**Some figures cannot be measured again as they were: the program had changes that are in no commit "
+            f'({", ".join(dirty)}).** "How it was measured" names these sections.'
+        )
+        yield ""
+    if len(commits) > 1:
+        yield f"Sections were measured at {len(commits)} states of the program; compare figures within a section only."
+        yield ""
+
+
+def wins(cases: list[Found], others: dict[str, Any]) -> Iterator[str]:
+    """Every case that a peer wins, in any section."""
     yield "## Where a peer wins"
     yield ""
     found = losses(cases)
@@ -77,6 +94,11 @@ def wins(cases: list[Found]) -> Iterator[str]:
     else:
         yield "None of our ways takes longer than a peer that runs on the same (Spark, or one process)."
     yield ""
+    if elsewhere := list(won(others)):
+        yield "In the sections with tables of their own, the largest difference first:"
+        yield ""
+        yield from table(["section", "case", "peer", "ours takes, times as long"], elsewhere, 3)
+        yield ""
     yield from overall(cases)
     yield ""
 

@@ -40,6 +40,8 @@ from .measure import job_of, measure
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 KEPT = ROOT / ".benchmarks"
+WRITTEN = ("benchmarks/results.json", "benchmarks/report.md", "benchmarks/plots")
+"""What a measurement writes: no change to what is measured."""
 
 
 def machine() -> dict[str, Any]:
@@ -49,15 +51,20 @@ def machine() -> dict[str, Any]:
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    command = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    commit, changed = (
+        subprocess.run(["git", *each], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        for each in (
+            ["describe", "--always"],
+            ["status", "--porcelain", "-uno", "--", ".", *map(":!{}".format, WRITTEN)],
+        )
+    )
     return {
         "cores": os.cpu_count(),
         "processor": model,
         "memory": f"{memory:.0f} GiB",
         "system": platform.system(),
         "Python": platform.python_version(),
-        "commit": commit.stdout.strip(),
+        "commit": commit + "-dirty" * bool(changed),
     }
 
 
@@ -134,6 +141,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")
     asked = parser.parse_args()
     before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if not (asked.quick or asked.report) and machine()["commit"].endswith("-dirty"):
+        parser.error("there are changes that are in no commit: commit them, so that the report names what it measures")
     if not asked.cases and not asked.report:
         kept = {
             title: of

@@ -82,7 +82,8 @@ def overall(cases: list[Found]) -> Iterator[str]:
                 points += 1
                 fastest.setdefault(first, []).append(f"{case['name']} at {label(case, point['x'])}")
     mine = sum(len(at) for way, at in fastest.items() if ours(way))
-    yield f"Of all, whatever they run on, one of ours is the fastest at {mine} of {points} points. At the others:"
+    where = f"at {mine} of {points} points of cases. At the others:"
+    yield f"Of all, whatever they run on, one of ours is the fastest {where}"
     yield ""
     for way, at in sorted(fastest.items(), key=lambda item: -len(item[1])):
         if not ours(way):

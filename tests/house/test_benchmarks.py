@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections import Counter
@@ -106,7 +107,7 @@ def test_a_case_that_a_peer_wins_comes_before_everything_else(benchmarks: Module
     assert text.splitlines()[4] == "## Where a peer wins"
     assert row in text
     assert text.index(row) < text.index("## What must hold")
-    assert "one of ours is the fastest at 1 of 2 points" in text
+    assert "one of ours is the fastest at 1 of 2 points of cases" in text
     text = report(benchmarks, case("reference", framefold_spark__dataframe=ours, spark__window={60: [30.0, 40.0]}))
     assert "None of our ways takes longer than a peer" in text
 
@@ -125,6 +126,80 @@ def test_the_report_says_where_each_case_was_measured(benchmarks: ModuleType) ->
     assert text.index("## Sliding\n\n| 5 |\n") > text.index("What must hold")
     text = report(benchmarks, *(one | places[0] for one in found))
     assert "\n4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
+
+
+def section(*rows: str) -> dict[str, Any]:
+    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
+    head, *rest = [f"| {row.replace('; ', ' | ')} |" for row in rows]
+    return {"machine": machine, "lines": ["About.", "", "**Of b**", "", head, "| --- | ---: |", *rest]}
+
+
+OURS, DUCKDB = "framefold, from the events", "DuckDB, from the events"
+GROUPS, NUMPY = "events to partials: keys, frames, sum and count", "numpy: bincount of sum and count, not compensated"
+SHARE, HOUR = "framefold's five sizes as a share of it, by the clock", "1 h every 1 min"
+SECTIONS = {
+    "Idioms: a": section("idiom; the best one; ours as a share of it", "x; P; 0.9", "y; P; 1.25"),
+    "Lookbacks, a": section(f"contender; {SHARE}", "framefold; 1.3", "Q; 1.24"),
+    "Relations: rows joined": section("in this process; s; framefold takes", "framefold; 1; 1.0", "R; 9; 1.23"),
+    "Relations: the figures": section("step; MAX; MAX by scans", "1; 1.0; 2.0", "1,000; 12.2; 10"),
+    "Relations: a large join": {"machine": section("")["machine"], "lines": [
+        "On U: framefold 2 s; V 1 s, 0.826 times as long.", "On W: framefold 2 s; V 4 s, 2.0 times as long."
+    ]},
+    "Partials at rest: a": section("contender; seconds; times", f"{OURS}; 12.0; 9", f"{DUCKDB}; 10; 10"),
+    "Holistic, grid: a": {"machine": section("")["machine"], "lines": [
+        "| operation | overlap | peers |", "| --- |", "| M | 10 | S 1.1 (x0.9; x2.0); T 0.8 (x1.19; x0.1, once) |"
+    ]},
+    "Holistic, on Spark: a": section("operation; framefold; Spark; times as fast", "M; 2; 1; 0.847", "N; 1; 2; 2.0"),
+    "Sliding over 9 frames": section("ns a window; 1 key; 2 keys", "Sum of float64; 11.7, 3.0 (9.0); 1",
+        "Max of float64; 3; 3", "Polars: rolling_sum; 10.0, 2; "),
+    "Streams, a micro-batch": section("events; 1,000; 2,000", f"framefold, {HOUR}; 9 (1.00); 9 (1.00)",
+        "Spark, one small state; 1 (0.1); 1 (0.1)", f"Spark window(), {HOUR}; 10 (1.10); 8 (0.862)"),
+    "Accumulating 9 rows": section("accumulate; ns a row; more", f"{GROUPS}; 2.3; ", f"{NUMPY}; 2; "),
+    "Merging": section("a; b", "c; 5"),
+}  # fmt: skip
+WON = [
+    ("Idioms: a", "y", "P", "1.25"), ("Lookbacks, a", "", "Q", "1.24"), ("Relations: rows joined", "", "R", "1.23"),
+    ("Relations: the figures", "Of b: 1,000: MAX", "MAX by scans", "1.22"),
+    ("Relations: a large join", "On U", "V", "1.21"), ("Partials at rest: a", OURS, DUCKDB, "1.20"),
+    ("Holistic, grid: a", "M at 10", "T", "1.19"), ("Holistic, on Spark: a", "", "M", "1.18"),
+    ("Sliding over 9 frames", "Sum of float64, 1 key", "Polars: rolling_sum", "1.17"),
+    ("Streams, a micro-batch", "2,000", f"Spark window(), {HOUR}", "1.16"),
+    ("Accumulating 9 rows", f"{GROUPS}, ns a row", NUMPY, "1.15"),
+]  # fmt: skip
+"""By hand: one in each kind of section, of a difference of its own."""
+
+
+def test_the_list_of_what_peers_win_follows_from_all_sections(benchmarks: ModuleType) -> None:
+    text = report(benchmarks, others=SECTIONS)
+    first = text[: text.index("## What must hold")].splitlines()
+    assert [line for line in first if line.startswith("| ")][2:] == [f"| {' | '.join(each)} |" for each in WON]
+    with pytest.raises(KeyError, match="the section 'New' has no rule"):
+        report(benchmarks, others={"New": SECTIONS["Merging"]})
+
+
+def test_the_report_is_that_of_the_results(benchmarks: ModuleType) -> None:
+    """Its list, and peers that the README names have been timed."""
+    results = json.loads((ROOT / "benchmarks/results.json").read_text())
+    written = (ROOT / "benchmarks/report.md").read_text()
+    front = [*benchmarks.report.states(results), *benchmarks.report.wins(results["cases"], results["others"])]
+    assert "\n".join(front) in written
+    assert written.index(front[0]) < written.index("## How it was measured")
+    timed = {way.partition(".")[0] for case in results["cases"] for way, at in case["found"].items() if at}
+    named = (ROOT / "README.md").read_text().split("## How fast")[1].split("```")[0]
+    peers = [name for name in benchmarks.contestants.PEERS if not name.startswith("framefold")]
+    assert {name for name in peers if name in named.lower()} == timed & set(peers)
+
+
+def test_states_that_cannot_be_measured_again_are_said_in_front(benchmarks: ModuleType) -> None:
+    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": ""}
+    one, two = (
+        {**case(name, framefold_spark__dataframe={60: [1.0]}), "machine": machine | {"commit": name}}
+        for name in ("abc", "def-dirty")
+    )
+    assert "state" not in report(benchmarks, one).split("## Where")[0]
+    front = report(benchmarks, one, two).split("## Where")[0]
+    assert "in no commit (def-dirty)" in front
+    assert "at 2 states" in front
 
 
 @pytest.mark.parametrize(("window", "holds"), [([40.0, 42.0, 20.0, 41.0, 60.0], "yes"), ([19.0] * 5, "**no**")])
