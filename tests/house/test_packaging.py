@@ -60,6 +60,8 @@ def test_the_version_is_that_of_the_last_tag(tmp_path: Path) -> None:
 def test_every_release_has_its_changes() -> None:
     sections = re.findall(r"^## (.*?)(?: - \d{4}-\d\d-\d\d)?$", CHANGES, re.MULTILINE)
     assert sections[0] == "Unreleased"
+    first = re.split(r"^## ", CHANGES, flags=re.MULTILINE)[-1]  # the first release has nothing that it changes
+    assert re.findall(r"^### (\w+)", first, re.MULTILINE) == ["Added"]
     try:
         tags = output(ROOT, "git", "tag", "--list", "v*").split()
     except subprocess.CalledProcessError:  # sources without their history
