@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections import Counter
@@ -184,6 +185,11 @@ def test_the_report_is_that_of_the_results(benchmarks: ModuleType) -> None:
     front = [*benchmarks.report.states(results), *benchmarks.report.wins(results["cases"], results["others"])]
     assert "\n".join(front) in written
     assert written.index(front[0]) < written.index("## How it was measured")
+    promised = re.findall(
+        r"^\| .*window\(\), 60 min \| at least \d+ times as fast \| ([\d.]+) .*\| yes \|$", written, re.M
+    )
+    assert promised
+    assert all(float(times) >= 20 for times in promised)  # a twentieth, as the first page says
     timed = {way.partition(".")[0] for case in results["cases"] for way, at in case["found"].items() if at}
     named = (ROOT / "README.md").read_text().split("## How fast")[1].split("```")[0]
     peers = [name for name in benchmarks.contestants.PEERS if not name.startswith("framefold")]
