@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ...aggregators.durations import Length, written
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Ints
+from ..columns.months import LAST, SHORTEST, day_of, month_of
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
 from ..frames.steps import Steps
 
@@ -53,24 +54,47 @@ def calendar(
         in_size, in_step = days
         first, clock = days_ahead(time, every, offset, zone)
         return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
-    ahead = months_ahead(time, size, offset)
+    first, of_months = months_ahead(time, size, "size", offset, zone)
     if length is None or step is None:
         raise DurationError(
             f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
         )
-    return Steps(length, step, ahead % step), Calendar(time, "month", 0, zone)
+    return Steps(length, step, first % step), of_months
 
 
-def months_ahead(time: TimeColumn, size: Duration, offset: Any) -> int:
-    """The month from which windows of a size in months are counted; DurationError where it is none, or times are."""
+def months_ahead(
+    time: TimeColumn, every: Duration, argument: str, offset: Any, zone: str | None, start: int | None = None
+) -> tuple[int, Calendar]:
+    """The month from which windows of months are counted, and months that begin on the day and hour of an offset.
+
+    ``start`` is a tick at which a month begins, in place of an offset.
+
+    Raises
+    ------
+    DurationError
+        If times are integers, or the offset has too many days for a month.
+    """
     if pa.types.is_integer(time.type):
         raise DurationError(
-            f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
+            f"{argument} is {every!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
         )
-    ahead = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
-    if ahead is None:
-        raise DurationError(f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'")
-    return ahead
+    day = 1 if pa.types.is_date(time.type) else DAY
+    if isinstance(offset, datetime.datetime):
+        start = ticks_since_epoch(time, offset)
+    if start is not None:
+        days, clock = divmod(Calendar(time, "day", 0, zone).local(np.array([start])), day)
+        (month,), (ahead,) = (each.tolist() for each in month_of(days))
+        return month, Calendar(time, "month", int(clock[0]), zone, ahead)
+    found, beside = written(offset, "offset"), offset
+    if isinstance(found, Length):
+        if not -SHORTEST * DAY <= found.microseconds < (LAST + 1) * DAY:
+            raise DurationError(
+                f"offset is {offset!r}, and windows are months long; expected months, and from -{SHORTEST} to {LAST} "
+                "days beside them, such as '1 month 14 days'"
+            )
+        beside = datetime.timedelta(microseconds=found.microseconds)
+    ahead, clock = divmod(time.duration(beside, "offset"), day)
+    return found.months if isinstance(found, Length) else 0, Calendar(time, "month", clock, zone, ahead)
 
 
 def months(duration: Any, argument: str) -> int | None:
@@ -89,6 +113,12 @@ def months(duration: Any, argument: str) -> int | None:
             f"{argument} is {duration!r}, which mixes months with other units; expected whole months, quarters or years"
         )
     return found.months
+
+
+def in_whole_months(duration: Any) -> bool:
+    """Whether a duration is written in months, quarters or years alone."""
+    found = None if isinstance(duration, datetime.datetime) else written(duration, "offset")
+    return isinstance(found, Length) and found.calendar and not found.mixed
 
 
 def in_days(duration: Any) -> bool:
@@ -124,13 +154,19 @@ def is_utc(zone: str) -> bool:
     return zone.lower().removeprefix("etc/") in names
 
 
-def days_ahead(time: TimeColumn, every: Duration, offset: Any, zone: str) -> tuple[int, int]:
-    """The day, and its hour in ticks, from which the days of a zone are counted: a Monday for weeks."""
+def days_ahead(
+    time: TimeColumn, every: Duration, offset: Any, zone: str | None, start: int | None = None
+) -> tuple[int, int]:
+    """The day, and its hour in ticks, from which the days of a zone are counted: a Monday for weeks.
+
+    ``start`` is a tick at which a day begins, in place of an offset.
+    """
+    day = 1 if pa.types.is_date(time.type) else DAY
     if isinstance(offset, datetime.datetime):
-        instant = pa.array([ticks_since_epoch(time, offset)]).view(pa.timestamp("us", tz=zone))
-        local: int = pc.local_timestamp(instant).view(pa.int64())[0].as_py()
-        return divmod(local, DAY)
-    ahead, clock = divmod(time.duration(offset, "offset"), DAY)
+        start = ticks_since_epoch(time, offset)
+    if start is not None:
+        return divmod(int(Calendar(time, "day", 0, zone).local(np.array([start]))[0]), day)
+    ahead, clock = divmod(time.duration(offset, "offset"), day)
     return ahead + (MONDAY if in_weeks(every) else 0), clock
 
 
@@ -146,7 +182,10 @@ def moved(time: TimeColumn, every: Duration, offset: Any, timezone: str | None) 
     if timezone is not None or pa.types.is_integer(time.type):
         return ""
     zone, default = zone_of(time, None), isinstance(offset, int) and offset == 0
-    if zone is not None and (in_days(every) or months(every, "every") is not None):
+    in_months = months(every, "every") is not None
+    if in_months and not (default or in_whole_months(offset)):  # earlier versions had none
+        return ""
+    if zone is not None and (in_days(every) or in_months):
         return (
             f"days, weeks and months are those of the time {time.name!r}, which is in {zone}; up to now they were "
             f"those of UTC: timezone='UTC' for these, and timezone={zone!r} says that its own are meant"
@@ -257,13 +296,15 @@ def reach_of(time: TimeColumn, duration: Duration, argument: str, timezone: str 
 class Calendar:
     """Months (``unit`` is ``"month"``) or days (``"day"``) of a zone, numbered from the beginning of 1970.
 
-    ``clock`` is the time of day at which days start, in ticks.
+    ``clock`` is the time of day at which days start, in ticks; ``ahead`` is the day of a month, from 0, on which
+    months start, or on the last one of a shorter month.
     """
 
     time: TimeColumn
     unit: str
     clock: int = 0
     zone: str | None = None
+    ahead: int = 0
 
     def __post_init__(self) -> None:
         if self.zone is not None and not is_known(self.zone):
@@ -292,20 +333,23 @@ class Calendar:
     def _local_units(self, ticks: Ints) -> Ints:
         days = ticks
         if not pa.types.is_date(self.time.type):
-            days = (self._local(ticks) - self.clock) // DAY
+            days = (self.local(ticks) - self.clock) // DAY
         if self.unit == "day":
             return days
-        return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        month, _ = month_of(days)
+        if self.ahead:
+            month = month + (days >= day_of(month + 1, self.ahead)) - (days < day_of(month, self.ahead))
+        return month
 
     def begins(self, numbers: Ints) -> Ints:
         """The tick at which each month or day begins."""
         days = numbers
         if self.unit == "month":
-            days = numbers.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+            days = day_of(numbers, self.ahead)
         if pa.types.is_date(self.time.type):
             return days
         if self.zone is None:
-            return days * DAY
+            return days * DAY + self.clock
         least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
         if most - least < len(days) // 2:  # each day once: clocks take longer than a look into a list
             return self._midnights(np.arange(least, most + 1))[days - least]
@@ -315,7 +359,7 @@ class Calendar:
         """The tick at which each day begins in the zone."""
         return self._instants(days * DAY + self.clock)
 
-    def _local(self, ticks: Ints) -> Ints:
+    def local(self, ticks: Ints) -> Ints:
         """What clocks show in the zone, as ticks since the beginning of 1970."""
         if self.zone is None:
             return ticks
@@ -335,11 +379,9 @@ class Calendar:
     def moved(self, ticks: Ints, months: int) -> Ints:
         """The ticks some months later: at the same time of day, on the same day, or the last one of a shorter month."""
         dates = pa.types.is_date(self.time.type)
-        local, clock = (ticks, np.zeros_like(ticks)) if dates else np.divmod(self._local(ticks), DAY)
-        month = local.astype("datetime64[D]").astype("datetime64[M]")
-        day = local - month.astype("datetime64[D]").astype(np.int64)
-        first, beyond = ((month + later).astype("datetime64[D]").astype(np.int64) for later in (months, months + 1))
-        days: Ints = first + np.minimum(day, beyond - first - 1)
+        local, clock = (ticks, np.zeros_like(ticks)) if dates else np.divmod(self.local(ticks), DAY)
+        month, day = month_of(local)
+        days = day_of(month + months, day)
         return days if dates else self._instants(days * DAY + clock)
 
     def length(self, units: int) -> str:

@@ -67,7 +67,7 @@ class Cumulating(Spec):
             steps = Grid(every, cycles.origin, cycles.calendar)
         elif in_months is not None:
             if cycles.calendar.zone is not None and in_days(self.every):
-                every, days = every // DAY, Calendar(time, "day", 0, cycles.calendar.zone)
+                every, days = every // DAY, Calendar(time, "day", cycles.calendar.clock, cycles.calendar.zone)
         elif every % DAY == 0:
             steps = Grid(every // DAY, cycles.origin, cycles.calendar)
         return Cycles(

@@ -55,8 +55,17 @@ class Grid:
         return "" if self.calendar is None else self.calendar.in_zone
 
 
-def grid(time: TimeColumn, every: Duration, argument: str, offset: Any = 0, timezone: str | None = None) -> Grid:
+def grid(
+    time: TimeColumn,
+    every: Duration,
+    argument: str,
+    offset: Any = 0,
+    timezone: str | None = None,
+    start: int | None = None,
+) -> Grid:
     """The steps of a duration: of months; of days and weeks in a zone, where there is one; else of fixed length.
+
+    ``start`` is a tick at which a step begins, in place of an offset.
 
     Raises
     ------
@@ -65,11 +74,14 @@ def grid(time: TimeColumn, every: Duration, argument: str, offset: Any = 0, time
     """
     zone, in_months = zone_of(time, timezone), months(every, argument)
     if in_months is not None:
-        return Grid(in_months, months_ahead(time, every, offset) % in_months, Calendar(time, "month", 0, zone))
+        first, of_months = months_ahead(time, every, argument, offset, zone, start)
+        return Grid(in_months, first % in_months, of_months)
     length = time.length(every, argument)
     if zone is None or not in_days(every):
+        if start is not None:
+            return Grid(length, start)
         return Grid(length, (offset_ticks(time, offset) + monday(time, every, offset)) % length)
-    ahead, clock = days_ahead(time, every, offset, zone)
+    ahead, clock = days_ahead(time, every, offset, zone, start)
     days = length // DAY
     return Grid(days, ahead % days, Calendar(time, "day", clock, zone))
 

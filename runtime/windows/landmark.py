@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,11 +14,9 @@ from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import UNTIMED, Coverage, Ranges, ranges_by_id
 from ..frames.windows import Pattern, RowOrder, RowsBack, TypeOf, WithValidity
-from .calendar import moved, zone_of
+from .calendar import months, moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
 from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, check_words, one_of
-
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True)
@@ -49,15 +45,11 @@ class Landmark(Spec):
             raise QueryError(f"since is {self.since!r} and until is {self.until!r}; expected since before until")
         if self.every is None:
             return LandmarkEach(time=time, emit=self.emit, since=since, until=until, closed=self.closed)
-        offset: Any = self.offset
-        if since is not None:  # steps are counted from it
-            offset = EPOCH + datetime.timedelta(microseconds=since) if zone else 0
-        steps = grid(time, self.every, "every", offset, self.timezone)
-        if since is not None and steps.calendar is None:
-            steps = replace(steps, origin=since)
+        unmoved = months(self.every, "every") is not None or (since is not None and not zone)
+        steps = grid(time, self.every, "every", 0 if since is not None else self.offset, self.timezone, since)
         return LandmarkEvery(
             time=time, emit=self.emit, stamp=self.stamp, since=since, until=until, closed=self.closed, steps=steps,
-            moved="" if since is not None and not zone else moved(time, self.every, self.offset, self.timezone),
+            moved="" if unmoved else moved(time, self.every, self.offset, self.timezone),
         )  # fmt: skip
 
 
@@ -87,7 +79,7 @@ def landmark(
     offset
         As for :func:`sliding`, where ``since`` is None.
     timezone
-        The zone of dates, and of the days and weeks of ``every``; that of the time column where None.
+        The zone of dates, and of the days, weeks and months of ``every``; that of the time column where None.
     closed
         Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``. The window of an event
         always has that event.
@@ -110,7 +102,7 @@ def landmark(
     {'at': [1, 4, 5, 9], 'x': [1, 3, 6, 10]}
     """
     if every is not None:
-        positive(every, "every")
+        positive(every, "every", calendar=True)
     check_offset(offset)
     check_words(emit=emit, stamp=stamp)
     one_of("closed", closed, BOUNDS)

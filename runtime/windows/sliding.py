@@ -89,7 +89,9 @@ def sliding(size: Duration, every: Duration | None = None, **options: Unpack[Sli
     offset
         Where the grid of windows starts, counted from the epoch in UTC, for weeks from a Monday; or a time in UTC at
         which some window starts. Days, weeks and months count from the beginning of 1970 in their time zone:
-        ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not.
+        ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not. Months take days and hours,
+        too: those of ``"14 days"`` begin on the 15th, years of ``"3 months 5 days"`` on 6 April. A shorter month
+        begins on its last day: ``"30 days"`` is the 31st of January, and the 28th or 29th of February.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone

@@ -36,7 +36,7 @@ ask(ff.tumbling("5 hours", timezone="Europe/Berlin"), time="ts")
     # -> expected whole days or weeks, months, quarters or years, or no timezone
 ask(ff.tumbling("1 day", timezone="Europe/Berlin"), time="naive")  # -> has no zone; expected no timezone
 ask(ff.tumbling("1 day", timezone="Mars/Base"), time="ts")  # -> expected the name of a zone
-ask(ff.tumbling("1 month", offset="2 days"), time="ts")  # -> expected months, such as '3 months'
+ask(ff.tumbling("1 year", offset="45 days"), time="ts")  # -> from -28 to 30 days beside them, such as '1 month 14 days'
 ask(ff.tumbling("0 months"), time="ts")  # -> size is '0 months'; expected a duration above zero
 ask(ff.tumbling("1 day", offset=dt.datetime(2026, 1, 1, 9)), time="ts")
     # -> which is not in UTC; expected a time in UTC

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from zoneinfo import ZoneInfo
 
@@ -94,22 +95,30 @@ def parse(duration: str) -> tuple[int, dt.timedelta]:
     return months, rest
 
 
+def month_on(months: int, shift: dt.timedelta) -> dt.datetime:
+    """So much after the beginning of a month since 1970, but on the last day of a shorter month."""
+    year, month = 1970 + months // 12, months % 12 + 1
+    return dt.datetime(year, month, 1) + shift - max(shift.days + 1 - monthrange(year, month)[1], 0) * DAY
+
+
+def shown(wall: dt.datetime, timezone: str | None, tick: dt.timedelta) -> int:
+    """The instant at which a wall clock shows this; a time shown twice is its first showing."""
+    instant = wall.replace(tzinfo=ZoneInfo(timezone or "UTC"), fold=0).astimezone(dt.UTC).replace(tzinfo=None)
+    return (instant - EPOCH) // tick
+
+
 def calendar(
     size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta
 ) -> tuple[Bounds, Callable[[int], range]]:
     """Windows of months or days by a wall clock: from 1970-01-01, of weeks from Monday 1969-12-29."""
-    zone = ZoneInfo(timezone or "UTC")
     months, days = parse(size)[0], parse(size)[1].days
     step_months, step_days = parse(every)[0], parse(every)[1].days
     shift_months, shift = parse(offset)
     origin = EPOCH - dt.timedelta(days=3 if "week" in every else 0)
 
     def tick_of(months: int, days: int) -> int:
-        """The instant at which the wall clock shows the origin plus this; a time shown twice is its first showing."""
-        total = origin.year * 12 + origin.month - 1 + months + shift_months
-        wall = origin.replace(year=total // 12, month=total % 12 + 1) + dt.timedelta(days=days) + shift
-        instant = wall.replace(tzinfo=zone, fold=0).astimezone(dt.UTC).replace(tzinfo=None)
-        return (instant - EPOCH) // tick
+        wall = month_on(months + shift_months, shift) if step_months else origin + dt.timedelta(days=days) + shift
+        return shown(wall, timezone, tick)
 
     def bounds(k: int) -> tuple[int, int]:
         return tick_of(k * step_months, k * step_days), tick_of(k * step_months + months, k * step_days + days)
@@ -120,7 +129,7 @@ def calendar(
             index, length, step, by = (day.year - 1970) * 12 + day.month - 1, months, step_months, shift_months
         else:
             index, length, step, by = (day - EPOCH).days, days, step_days, shift.days
-        slack = 10 + (abs(shift.days) if step_months else 31 * abs(shift_months))  # generous: zones, the origin
+        slack = 10 + (0 if step_months else 31 * abs(shift_months))  # generous: zones, the origin
         return range((index - length - by - slack) // step, (index - by + slack) // step + 1)
 
     return bounds, near
@@ -160,19 +169,16 @@ def cumulating(
 def to_date(size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta, *choices: str) -> Brute:
     """Months or years that grow by days or months of a wall clock, the last step as far as the cycle goes."""
     cycle, near = calendar(size, size, offset, timezone, tick)
-    day, _ = calendar("1 day", "1 day", "", timezone, tick)
     months, days = parse(every)[0], parse(every)[1].days
-    shift, length = parse(offset)[0], parse(size)[0]
+    (ahead, shift), length = parse(offset), parse(size)[0]
     closed, empty, emit, stamp = choices
 
     def ends(k: int) -> Iterator[int]:
-        month = 1970 * 12 + shift + k * length
-        first = dt.datetime(month // 12, month % 12 + 1, 1)
+        month = ahead + k * length
         for step in range(1, 32 * length):
-            on = month + step * months
-            wall = dt.datetime(on // 12, on % 12 + 1, 1) if months else first + dt.timedelta(days=step * days)
-            yield min(day((wall - EPOCH).days)[0], cycle(k)[1])
-            if day((wall - EPOCH).days)[0] >= cycle(k)[1]:
+            wall = month_on(month + step * months, shift) + step * days * DAY
+            yield min(shown(wall, timezone, tick), cycle(k)[1])
+            if shown(wall, timezone, tick) >= cycle(k)[1]:
                 return
 
     def of_key(rows: Sequence[Row], own: list[int]) -> list[Window]:

@@ -238,7 +238,8 @@ def calendar(draw: st.DrawFn) -> Problem:
         reach = 40
     else:
         units = draw(st.lists(st.sampled_from(["month", "month", "quarter", "year"]), min_size=2, max_size=2))
-        offset = ["1 month", "-2 months", "1 quarter"]
+        offset = ["1 month", "-2 months", "1 quarter", "14 days", "30 days", "1 month 28 days", "-3 days"]
+        offset += [] if kind == "date" else ["1 month -20 days 9 hours"]
         reach = 900
     size, every = (f"{draw(st.integers(1, 4))} {unit}{draw(st.sampled_from(['', 's']))}" for unit in units)
     arguments: dict[str, Any] = {"size": size, "every": every, "closed": draw(closed_ends), "stamp": draw(stamps)}

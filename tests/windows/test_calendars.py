@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -184,6 +185,33 @@ def test_a_date_is_its_midnight_in_the_zone_that_is_said_or_that_of_the_column()
         midnights = [midnight(dt.date(2018, 3, day), zone) for day in range(1, 32)]
         assert list(counts(data, ff.tumbling("1 day", timezone=said, **between))) == midnights
         assert set(counts(data, ff.landmark(since=day, every="1 day", timezone=said))) == {midnight(day, zone)}
+
+
+OF_MONTHS = {
+    "from 2017 to 2019, on a day or the last one": (
+        ff.tumbling("1 month", offset="29 days"),
+        "select s, lead(s) over (order by s) e from (select least(m + interval 29 day, last_day(m)) s "
+        "from generate_series(timestamp '2017-12-01', timestamp '2019-12-01', interval 1 month) of(m))",
+    ),
+    "years from 6 April": (
+        ff.tumbling("1 year", offset="3 months 5 days"),
+        "select s, s + interval 1 year e from (select make_timestamp(y, 4, 6, 0, 0, 0) s from range(2017, 2020) of(y))",
+    ),
+    "up to each month since a day": (
+        ff.landmark(since=dt.datetime(2018, 1, 31), every="1 month"),
+        "select s, s + to_months(k::int) e from (select timestamp '2018-01-31' s, k from range(1, 15) of(k))",
+    ),
+}
+"""Windows of months, and where they begin and end by DuckDB's arithmetic of dates."""
+
+
+@pytest.mark.parametrize("name", OF_MONTHS)
+def test_months_as_duckdb_counts_dates(name: str) -> None:
+    windows, edges = OF_MONTHS[name]
+    data = table(None, instants(count=500))
+    said = "select epoch_us(s), epoch_us(e), count(*) from edges join data on t >= s and t < e group by all"
+    rows = duckdb.sql(f"with edges as ({edges}) {said}").fetchall()
+    assert bounds(data, windows) == {(start, end): count for start, end, count in rows}
 
 
 def test_size_and_step_that_do_not_go_together() -> None:
