@@ -200,8 +200,8 @@ class Frames:
         total = self.compensated_sum(each.high)
         *kinds, huge = each.special_values.T
         columns: list[NDArray[Any]] = [np.bincount(self.index, weights=kind, minlength=self.size) for kind in kinds]
-        columns.append(self.compensated_sum(huge).value())
-        return Compensated(total.high, total.low, np.column_stack(columns))
+        big = self.compensated_sum(huge)
+        return Compensated(total.high, total.low, np.column_stack([*columns, big.high])).with_lost(big.low)
 
     def min(self, values: Values) -> Values:
         """The least value of each frame. NaN is above every other value, as in Spark SQL."""

@@ -32,7 +32,7 @@ from ..errors import OperationError
 from . import alike
 from .arrays import Floats
 from .categories import Categories, codes_or_values
-from .double_double import two_sum
+from .double_double import to_odd, two_sum
 from .limbs import Exact, ExactField
 from .objects import Objects
 from .ragged import Ragged, RaggedField, vector_fields
@@ -44,7 +44,10 @@ IDEMPOTENT = (np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logic
 """Functions that give a value joined with itself as it is."""
 
 NAN, POSITIVE, NEGATIVE, BIG = range(4)
-"""The columns of ``special_values``: the numbers of NaN, +inf and -inf, and the sum of huge values / 2**SHIFT."""
+"""The columns of ``special_values``: the numbers of NaN, +inf and -inf, and the sum of huge values / 2**SHIFT.
+
+What rounding loses of the last one is in the two floats of ordinary values.
+"""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -112,10 +115,21 @@ class Compensated:
             return NotImplemented
         total, lost = two_sum(self.high, other.high)
         high, low = two_sum(total, lost + (self.low + other.low))
-        special = self.special_values
-        if other.special_values is not None:
-            special = other.special_values if special is None else special + other.special_values
-        return Compensated(high, low, special)
+        if self.special_values is None or other.special_values is None:
+            return Compensated(high, low, other.special_values if self.special_values is None else self.special_values)
+        special = self.special_values + other.special_values
+        special[:, BIG], lost = two_sum(self.special_values[:, BIG], other.special_values[:, BIG])
+        return Compensated(high, low, special).with_lost(lost)
+
+    def with_lost(self, lost: Floats) -> Compensated:
+        """The sums together with what rounding lost of those of huge values, in units of ``2**SHIFT``."""
+        if self.special_values is None or not lost.any():
+            return self
+        total, rest = two_sum(self.high, np.ldexp(lost, SHIFT))
+        high, low = two_sum(total, rest + self.low)
+        special, heavy = self.special_values.copy(), np.abs(high) >= HUGE
+        special[:, BIG], back = two_sum(special[:, BIG], np.ldexp(np.where(heavy, high, 0.0), -SHIFT))
+        return Compensated(np.where(heavy, np.ldexp(back, SHIFT), high), low, special)
 
     def __sub__(self, other: Compensated) -> Compensated:
         """Subtract ``other``; counts of NaN and inf are subtracted too."""
@@ -125,15 +139,15 @@ class Compensated:
 
     def value(self, divisor: Any = 1) -> Floats:
         """Each sum, divided by the divisor, as one float; NaN and inf as in IEEE 754."""
-        total: Floats = self.high + self.low
-        if np.ndim(divisor) or divisor != 1:
-            total /= divisor
         if self.special_values is None:
-            return total
+            total: Floats = self.high + self.low
+            return total / divisor if np.ndim(divisor) or divisor != 1 else total
         nan, positive, negative, big = (self.special_values[:, column] for column in range(4))
+        shift = np.where(np.abs(big) < HUGE / 2.0**SHIFT, 0, SHIFT)  # the sum of smaller ones is a float
+        total, lost = two_sum(np.ldexp(big, SHIFT - shift), np.ldexp(self.high, -shift))
+        total = total + to_odd(*two_sum(lost, np.ldexp(self.low, -shift)))
         with np.errstate(over="ignore"):
-            shifted = np.ldexp(big / divisor + np.ldexp(total, -SHIFT), SHIFT)
-        total = np.where(big != 0, shifted, total)
+            total = np.ldexp(total / divisor, shift)
         total = np.where(positive > 0, np.inf, total)
         total = np.where(negative > 0, -np.inf, total)
         total = np.where((nan > 0) | ((positive > 0) & (negative > 0)), np.nan, total)

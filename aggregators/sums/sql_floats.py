@@ -116,10 +116,10 @@ def read(planes: Planes) -> tuple[Compensated, Bools]:
     special = np.zeros((len(high), 4))
     huge = (exponent >= HUGE_EXPONENT) & (exponent < NO_NUMBER)
     special[huge, BIG] = np.ldexp(high[huge], exponent[huge] - SHIFT)
+    high, low = np.where(huge, low, high), np.where(huge, 0.0, low)
     for kind in (NAN, POSITIVE, NEGATIVE):
         rows = exponent == NO_NUMBER + kind
         special[rows, kind] = planes["rows"].to_numpy()[rows]
-    exponent = np.where(huge | (exponent >= NO_NUMBER), 0, exponent)
-    ordinary = np.where(huge, 0.0, 1.0)
-    sums = Compensated(np.ldexp(high * ordinary, exponent), np.ldexp(low * ordinary, exponent))
+    exponent = np.where(exponent >= NO_NUMBER, 0, exponent)
+    sums = Compensated(np.ldexp(high, exponent), np.ldexp(low, exponent))
     return Compensated(sums.high, sums.low, special if special.any() else None), known

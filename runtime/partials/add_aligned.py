@@ -64,10 +64,11 @@ def added(function: np.ufunc, before: Column, after: Column, rows: Ints) -> Colu
     """The values of a field joined with others, row by row; as :func:`combine_groups` joins them, to the last bit."""
     if isinstance(before, Compensated):
         assert isinstance(after, Compensated)
+        if before.special_values is not None or after.special_values is not None:
+            return before + after
         sums, lows = before.high.copy(), before.low.copy()
         loops.add_pairs(*map(np.ascontiguousarray, (after.high, after.low, rows)), sums, lows)
-        kinds = [each.special_values for each in (before, after) if each.special_values is not None]
-        return Compensated(sums, lows, sum(kinds[1:], kinds[0]) if kinds else None)
+        return Compensated(sums, lows)
     if isinstance(before, Exact):
         assert isinstance(after, Exact)
         return Exact([mine + theirs for mine, theirs in zip(before.limbs, after.limbs, strict=True)])

@@ -12,7 +12,7 @@ from ...aggregators import loops
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.fields import IDEMPOTENT, Column, Compensated
+from ...aggregators.states.fields import BIG, IDEMPOTENT, Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import concatenate, join, replace_in_place, take
 from ..columns.sorting import stable_order
@@ -84,14 +84,19 @@ def sums_of_groups(blocks: Sequence[tuple[Column, Ints]], groups: int) -> Column
 
 def sums_of_pairs(blocks: Sequence[tuple[Compensated, Ints]], groups: int) -> Compensated:
     """The sums of compensated floats in each group of rows, in the order of the rows."""
-    sums, lows = np.zeros((2, groups))
+    sums, lows, big, lost = np.zeros((4, groups))
     special = None
     for column, group in blocks:
         loops.add_pairs(np.ascontiguousarray(column.high), np.ascontiguousarray(column.low), group, sums, lows)
         if column.special_values is not None:
             special = np.zeros((groups, column.special_values.shape[1])) if special is None else special
-            np.add.at(special, group, column.special_values)
-    return Compensated(sums, lows, special)
+            np.add.at(special[:, :BIG], group, column.special_values[:, :BIG])
+            huge = np.ascontiguousarray(column.special_values[:, BIG])
+            loops.add_pairs(huge, np.zeros(len(huge)), group, big, lost)
+    if special is None:
+        return Compensated(sums, lows)
+    special[:, BIG] = big
+    return Compensated(sums, lows, special).with_lost(lost)
 
 
 def combine_pairwise(bound: BoundAggregate, blocks: Sequence[State], group: Ints, groups: int) -> State:

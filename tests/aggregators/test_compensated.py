@@ -6,11 +6,14 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ..oracles.by_definition import sum_verdict
+import framefold as ff
+
+from ..oracles.by_definition import rounded, sum_verdict
 from ..support.states import HUGE, Compensated, CompensatedField, two_sum
 
 ordinary = st.floats(-1e280, 1e280)
@@ -49,6 +52,20 @@ def test_two_sum_loses_nothing(a: float, b: float) -> None:
 @example([math.inf, -math.inf])
 def test_adding_up(values: list[float]) -> None:
     assert sum_verdict(float(total(values).value()[0]), values) is None
+
+
+@given(st.lists(st.floats(1e288, 1e308).flatmap(lambda size: st.sampled_from([size, -size])), min_size=1, max_size=9))
+@example([1e300, 1.1e300, -1e300])
+@example([1.5e308, 1.5e308, 3e289])
+def test_huge_sums_are_correctly_rounded_in_any_order(values: list[float]) -> None:
+    exact = sum(map(Fraction, values), Fraction())
+    for order in (values, sorted(values), values[::-1]):
+        assert total(order).value()[0] == rounded(exact)
+        assert total(order).value(divisor=1 << 9)[0] == rounded(exact / (1 << 9))
+        events = ff.events(pa.table({"t": range(len(order)), "x": order}), time="t")
+        for width in (1, 4):
+            windows = events.window(ff.landmark(0, every=width)).aggregate(s=ff.Sum("x"))
+            assert windows["s"].to_pylist()[-1] == rounded(exact)  # frames of one row, and of several
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
