@@ -216,6 +216,7 @@ def test_weight() -> None:
     assert weight_of(table) == 2 + items.nbytes // WEIGHT_BYTES
 
 
+@pytest.mark.cell
 @pytest.mark.classic("it asks the tracker of the session's jobs")
 def test_few_partials_of_tasks_come_to_the_driver_in_one_job(spark: SparkSession) -> None:
     df = spark.range(0, 2_000, 1, 4).selectExpr("id % 500 as t", "id * 7919 % 1009 as x")

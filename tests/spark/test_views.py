@@ -42,6 +42,7 @@ OUTPUTS: dict[str, ff.Operation] = {
 }  # fmt: skip
 
 
+@pytest.mark.cell
 def test_files_of_views(spark: SparkSession, tmp_path: Path, frame: Any) -> None:
     frame.write_ipc(tmp_path / "a.arrow")
     for window in (ff.tumbling(10), ff.last_rows(2)):
