@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
 from ...aggregators.states.large import one_array
+from ...aggregators.states.nested import any_in
 from ..tuning import READ_ROWS
 from .parquet_opening import with_instants
 
@@ -109,6 +112,24 @@ def _is_number(kind: pa.DataType) -> bool:
     return str(kind) in NUMBERS or (pa.types.is_timestamp(kind) and kind.unit != "s")
 
 
+def _unknown(kind: pa.DataType) -> bool:
+    """Whether Polars cannot open a file with such a column, and says so in many lines on stderr."""
+    if pa.types.is_dictionary(kind):
+        return _unknown(kind.value_type)
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    return pa.types.is_decimal256(kind) or (zone is not None and not _is_named(zone))
+
+
+@cache
+def _is_named(zone: str) -> bool:
+    """Whether a zone has a name, as +02:00 does (Etc/GMT-2), and +05:30 does not."""
+    try:
+        ZoneInfo(re.sub(r"^[+-]\d\d:00$", "UTC", zone))
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
+    return True
+
+
 def _alike(found: pa.DataType, expected: pa.DataType) -> bool:
     """Whether types are the same but for the name of their zone."""
     both = pa.types.is_timestamp(found) and pa.types.is_timestamp(expected)
@@ -129,7 +150,7 @@ def _numbers(
     rows_of_files["read"] += sum(counts[number] for portion in portions for number in portion)
     if path is None or not portions or max(metadata.num_rows, rows_of_files["read"]) < MIN_DECODED_ROWS:
         return
-    if (pl := polars()) is None:
+    if any(any_in(kind, _unknown) for kind in schema.types) or (pl := polars()) is None:
         return
     leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
     chosen = []
@@ -156,7 +177,7 @@ def _numbers(
             del found, rows
             yield arrays
             del arrays  # or they would be held while the next ones are read
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return
 
 

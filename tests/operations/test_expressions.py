@@ -37,7 +37,7 @@ VALUES: dict[str, list[Any]] = {
     "i": [None, 0, 2, -3, 2**31 - 1, 5, 7, -(2**31), 1, 10],
     "y": [None, 0.0, -0.0, 1.5, -2.5, math.nan, math.inf, -math.inf, 1e300, 0.49999999999999994],
     "m": [None, *map(Decimal, ["0.00", "1.50", "-2.25", "99999999.99", "0.01", "3.00", "-0.10", "12.34", "5.00"])],
-    "s": [None, "", "a'b", "12", " 7 ", "1e3", "2026-02-30", "2026-03-29 01:30:00.5", "50%_x\\y", "Abc\n"],
+    "s": [None, "", "a'b", "12", " 7 ", "1e3", "2026-02-30", "2026-03-29 01:30:00.5", "50%_x\\y", "Abc\n", "é🙂\n"],
     "b": [None, True, False, True, None, False, True, False, None, True],
     "d": [None, *(BEGIN.date() + datetime.timedelta(days) for days in (0, 1, -90, -25000, 3, 7, 8, 9, 10))],
     "ts": [None, *(BEGIN + datetime.timedelta(hours=h, microseconds=5) for h in (0, 1, 2, 3, -1, 24, -999999, 7))],
@@ -187,6 +187,7 @@ PARTS: dict[str, list[Part | list[Part]]] = {
         ("(not {truth})", negated), ("({s} not in ('12', ''))", lambda s: s not in ("12", "")),
         *(listed(kind, values) for kind, values in LISTS.items()),
         ("({s} like '%''%')", lambda s: "'" in s),
+        ("({s} like '_🙂%')", lambda s: s[1:2] == "🙂"),
         ("({s} like '50\\%_x%')", lambda s: s[:3] == "50%" and s[4:5] == "x"),
         ("({s} not like '_b%')", lambda s: s[1:2] != "b")],
 }  # fmt: skip

@@ -147,6 +147,19 @@ def test_old_timestamps_come_from_pyarrow(tmp_path: Path, asked: list[list[str]]
     assert asked == [["x"]]
 
 
+BEYOND_POLARS = [
+    pa.timestamp("us", "+05:30"), pa.timestamp("ns", "-13:00"), pa.decimal256(50, 2), pa.list_(pa.decimal256(50, 2)),
+    pa.dictionary(pa.int8(), pa.decimal256(50, 2)), pa.map_(pa.string(), pa.timestamp("ms", "+00:01")),
+]  # fmt: skip
+"""Types at which Polars panics, whatever columns it is asked for: 1.36 at all of them, 2.1 at zones."""
+
+
+@pytest.mark.parametrize("type", BEYOND_POLARS, ids=str)
+def test_files_that_polars_cannot_open_pyarrow_reads(tmp_path: Path, type: pa.DataType) -> None:
+    table = pa.table({"x": [1, None], "y": pa.nulls(2, type)})
+    assert read(written(table, tmp_path), [0], ["x"]).column("x").to_pylist() == [1, None]
+
+
 @pytest.mark.parametrize("names", [["*"], ["^x$", "y"], ["a.b", "x"], ["x", "é\n"]])
 def test_no_name_is_a_pattern(tmp_path: Path, names: list[str]) -> None:
     table = pa.table({name: np.arange(ROWS) * place for place, name in enumerate(["*", "^x$", "x", "y", "a.b", "é\n"])})
