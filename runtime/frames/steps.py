@@ -35,8 +35,18 @@ class Steps:
         return self.size % self.every
 
     @property
-    def frames_in_window(self) -> int:
-        """The number of frames in a window."""
+    def shortest(self) -> int:
+        """The length of the shortest window."""
+        return self.size
+
+    @property
+    def longest(self) -> int:
+        """A length that no window is beyond."""
+        return self.size
+
+    @property
+    def frames_in_window(self) -> int | None:
+        """The number of frames in a window; None where it is not one number."""
         return self.steps if not self.rest else 2 * self.steps + 1
 
     def frames(self, positions: Ints) -> tuple[Ints, Bools | None]:
@@ -68,9 +78,17 @@ class Steps:
         """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
         found = ranges_by_id(windows, partials, *(partials.ids or self.windows_of(partials.frames)), empty)
         if min_fill == "full" and len(found.number):
-            first = partials.frames[partials.starts] >> int(self.rest > 0)
-            found = found.where(found.number >= first[partials.key[found.row]])
+            begin, _ = self.bounds(self.windows_of(partials.frames[partials.starts]).last)
+            found = found.where(self.bounds(found.number)[0] >= begin[partials.key[found.row]])
         return found
+
+    def ended_by(self, positions: Ints) -> Ints:
+        """The last window that ends at each position, or before it."""
+        return (positions - self.offset - self.size) // self.every
+
+    def begun_by(self, positions: Ints) -> Ints:
+        """The last window that begins at each position, or before it."""
+        return (positions - self.offset) // self.every
 
     def bounds(self, number: Ints) -> tuple[Ints, Ints]:
         """Start and end of windows."""

@@ -24,6 +24,8 @@ def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: b
 
 def describe_steps(steps: Steps, words: Callable[[int], str]) -> str:
     """The frames that windows cut, in words; ``words`` is a function of a length."""
+    if steps.frames_in_window is None:
+        return f"one frame every {words(1)}; up to {steps.longest} to a window"
     every = words(steps.every)
     if not steps.rest:
         return f"one frame every {every}; {steps.frames_in_window} to a window"

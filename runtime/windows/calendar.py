@@ -15,6 +15,7 @@ from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..columns.months import LAST, SHORTEST, day_of, month_of
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
+from ..frames.months_back import MonthsBack
 from ..frames.steps import Steps
 
 MONDAY = -3
@@ -54,11 +55,21 @@ def calendar(
         in_size, in_step = days
         first, clock = days_ahead(time, every, offset, zone)
         return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
-    first, of_months = months_ahead(time, size, "size", offset, zone)
-    if length is None or step is None:
+    first, of_months = months_ahead(time, size, "size", 0 if step is None else offset, zone)
+    if length is None:
         raise DurationError(
-            f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
+            f"size is {size!r} and every is {every!r}; expected a size in months, quarters or years, or "
+            f"ff.lookback({size!r}, every={every!r})"
         )
+    if step is None:
+        step, beyond = divmod(time.length(every, "every"), 1 if pa.types.is_date(time.type) else DAY)
+        if beyond or (zone is not None and not in_days(every)):
+            raise DurationError(
+                f"size is {size!r} and every is {every!r}; expected steps of whole days or weeks, or of months, "
+                "quarters or years"
+            )
+        first, clock = days_ahead(time, every, offset, zone)
+        return MonthsBack(length, step, first % step), Calendar(time, "day", clock, zone)
     return Steps(length, step, first % step), of_months
 
 
@@ -82,9 +93,9 @@ def months_ahead(
     if isinstance(offset, datetime.datetime):
         start = ticks_since_epoch(time, offset)
     if start is not None:
-        days, clock = divmod(Calendar(time, "day", 0, zone).local(np.array([start])), day)
-        (month,), (ahead,) = (each.tolist() for each in month_of(days))
-        return month, Calendar(time, "month", int(clock[0]), zone, ahead)
+        local, clock = divmod(int(Calendar(time, "day", 0, zone).local(np.array([start]))[0]), day)
+        (month,), (ahead,) = month_of(np.array([local]))
+        return int(month), Calendar(time, "month", clock, zone, int(ahead))
     found, beside = written(offset, "offset"), offset
     if isinstance(found, Length):
         if not -SHORTEST * DAY <= found.microseconds < (LAST + 1) * DAY:

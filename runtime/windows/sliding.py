@@ -13,6 +13,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling
+from ..frames.months_back import MonthsBack
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.steps import Steps
@@ -67,6 +68,8 @@ class Sliding(Spec):
         choices["moved"] = moved(time, self.every, self.offset, self.timezone)
         if of_calendar is not None:
             steps, units = of_calendar
+            if isinstance(steps, MonthsBack):  # earlier versions had none
+                choices["moved"] = ""
             return TickSteps(time=time, steps=steps, calendar=units, **choices)
         size, every = time.length(self.size, "size"), time.length(self.every, "every")
         offset = (offset_ticks(time, self.offset) + monday(time, self.every, self.offset)) % every
@@ -86,6 +89,8 @@ def sliding(size: Duration, every: Duration | None = None, **options: Unpack[Sli
     size, every
         Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
         integer. Both may be calendar units: months, quarters and years, or days and weeks, which begin on a Monday.
+        Months every few days end on days of the grid, and begin on the same day of an earlier month, or the last one
+        of a shorter month: ``sliding("1 month", every="1 day")`` has ``[28 February, 30 March)``.
     offset
         Where the grid of windows starts, counted from the epoch in UTC, for weeks from a Monday; or a time in UTC at
         which some window starts. Days, weeks and months count from the beginning of 1970 in their time zone:
@@ -174,11 +179,11 @@ class TickSteps(NumberedWindows, WithValidity):
         return (Numbering(steps.offset + self.after_end, steps.every, steps.rest, steps.steps > 0),)
 
     @property
-    def frames_in_window(self) -> int:
+    def frames_in_window(self) -> int | None:
         return self.steps.frames_in_window
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
-        margin = self.steps.size + 2 * self.steps.every
+        margin = self.steps.longest + 2 * self.steps.every
         margin = margin if self.calendar is None else self.calendar.most_ticks(margin)
         overflow_guard(ticks, margin, margin, self.time)
         return self._frames(ticks)
@@ -192,15 +197,18 @@ class TickSteps(NumberedWindows, WithValidity):
 
     def pattern(self, partitioned: bool) -> Pattern:
         """Tumbling windows are cleared at once, unless each is of one instant."""
-        return "weak" if self.steps.size == self.steps.every > 1 else "weakest"
+        return "weak" if self.steps.shortest == self.steps.longest == self.steps.every > 1 else "weakest"
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From the end of the first window that an event is in to the end of the first one after it."""
         self.frames(ticks[:0] if not len(ticks) else np.array([ticks.min(), ticks.max()]))  # checks their range
         at = ticks - self.after_end
-        at = (at if self.calendar is None else self.calendar.units(at)) - self.steps.offset
-        first, beyond = ((at - size) // self.steps.every + 1 for size in (self.steps.size, 0))
-        return self._in_ticks(*self.steps.bounds(first))[1], self._in_ticks(*self.steps.bounds(beyond))[1]
+        at = at if self.calendar is None else self.calendar.units(at)
+        first, beyond = (
+            self._in_ticks(*self.steps.bounds(last + 1))[1]
+            for last in (self.steps.ended_by(at), self.steps.begun_by(at))
+        )
+        return first, beyond
 
     @property
     def valid_for(self) -> int | None:
@@ -228,9 +236,8 @@ class TickSteps(NumberedWindows, WithValidity):
         return self.steps.windows_of(partials.frames)
 
     def closed_by(self, tick: int) -> int:
-        edge = tick - self.after_end
-        edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
-        return (edge - self.steps.offset - self.steps.size) // self.steps.every
+        edge = np.array([tick - self.after_end])
+        return int(self.steps.ended_by(edge if self.calendar is None else self.calendar.units(edge))[0])
 
     def closing_by_id(self, numbers: Ints) -> Ints:
         _, end = self._in_ticks(*self.steps.bounds(numbers))
@@ -248,8 +255,9 @@ class TickSteps(NumberedWindows, WithValidity):
     @property
     def left_out(self) -> str | None:
         """The time in no window, in words; without its share for months, which differ in length."""
-        even = self.calendar is None or self.calendar.unit == "day"
-        return describe_gaps(self.steps.size, self.steps.every, self._length, even=even)
+        even = self.calendar is None or (self.calendar.unit == "day" and not self._months)
+        found = describe_gaps(self.steps.shortest, self.steps.every, self._length, even=even)
+        return f"up to {found}" if found and self._months else found
 
     @property
     def chunkable(self) -> bool:
@@ -261,7 +269,13 @@ class TickSteps(NumberedWindows, WithValidity):
 
     @property
     def named(self) -> str:
-        return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
+        size = self._length(self.steps.size) if self._months is None else self._months.length(self.steps.size)
+        return f"windows of {size} every {self._length(self.steps.every)}"
+
+    @property
+    def _months(self) -> Calendar | None:
+        """Months, where windows that end on days have so many."""
+        return Calendar(self.time, "month") if isinstance(self.steps, MonthsBack) else None
 
     def _length(self, steps: int) -> str:
         return describe(steps, self.time.type) if self.calendar is None else self.calendar.length(steps)

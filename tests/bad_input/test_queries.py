@@ -97,8 +97,10 @@ window=ff.sliding("an hour", "1 minute"), time="ts"
 window=ff.sliding("", "1 minute"), time="ts"  # -> DurationError: size is '', which is not a duration
 window=ff.sliding("1 hour", "1 fortnight"), time="ts"
     # -> DurationError: every is '1 fortnight' with the unknown unit 'fortnight'; expected weeks, days, hours, minutes
-window=ff.sliding("1 month", "1 day"), time="ts"
-    # -> DurationError: size is '1 month' and every is '1 day'; expected both in months, quarters or years, or neither
+window=ff.sliding("1 month", "1 hour"), time="ts"
+    # -> DurationError: size is '1 month' and every is '1 hour'; expected steps of whole days or weeks
+window=ff.sliding("30 days", "1 month"), time="ts"
+    # -> DurationError: size is '30 days' and every is '1 month'; expected a size in months, quarters or years
 window=ff.tumbling("1 year 2 days"), time="ts"
     # -> DurationError: size is '1 year 2 days', which mixes months with other units; expected whole months
 window=ff.tumbling("0.0000001 seconds"), time="ts"

@@ -38,7 +38,7 @@ def numbered(
             numbers = range(min(members), max(members) + 1)
         if min_fill == "full":
             [step] = [k for k in near(rows[own[0]].time) if in_step(k, rows[own[0]].time)]
-            numbers = [k for k in numbers if k >= step]
+            numbers = [k for k in numbers if bounds(k)[0] >= bounds(step)[0]]
         windows = [Window(None, *bounds(k), tuple(members.get(k, ()))) for k in numbers]
         return stamped(changes(windows, emit), stamp)
 
@@ -121,10 +121,17 @@ def calendar(
         return shown(wall, timezone, tick)
 
     def bounds(k: int) -> tuple[int, int]:
+        if months and step_days:  # it ends on a day, and begins on that of an earlier month
+            end = origin + dt.timedelta(days=k * step_days) + shift
+            ahead, since = (end.year - 1970) * 12 + end.month - 1 - months, end - end.replace(day=1, hour=0)
+            return shown(month_on(ahead, since), timezone, tick), shown(end, timezone, tick)
         return tick_of(k * step_months, k * step_days), tick_of(k * step_months + months, k * step_days + days)
 
     def near(time: int) -> range:
         day = EPOCH + time * tick
+        if months and step_days:
+            first, slack = (day - EPOCH - shift).days, 10
+            return range((first - slack) // step_days, (first + 31 * months + slack) // step_days + 1)
         if step_months:
             index, length, step, by = (day.year - 1970) * 12 + day.month - 1, months, step_months, shift_months
         else:

@@ -211,7 +211,7 @@ SQL_QUERIES: dict[str, Query] = {
 TASK_QUERIES: dict[str, Query] = {
     "values": (ff.sliding("20 minutes", "5 minutes"), VALUES | {"own": Total("n")}, {}),
     "days of a zone": ([ff.tumbling("1 day", timezone="Europe/Berlin"), ff.session("4 minutes")], SUMS | VALUES, {}),
-    "months": (ff.tumbling("1 month"), FEW, ONE_KEY),
+    "months": ([ff.sliding("1 month", "1 day"), ff.tumbling("1 month")], FEW, ONE_KEY),
     "days of files": (ff.tumbling("1 day"), FEW | {"last": ff.Max("eastern")}, {"time": "eastern", "by": "k"}),
     "filled": (ff.sliding("20 minutes", "10 minutes", **FILLED, fill_keys=MORE_KEYS), FEW, {}),
     "lives": (ff.sliding("40 minutes", "15 minutes"), OF_LIVES, LIVES),
@@ -222,7 +222,7 @@ ORDERED_QUERIES: dict[str, Query] = {
     "in the order of arrival": (ff.sliding("1 hour", "25 minutes"), ORDERED, {}),
     "all windows": (ff.tumbling("50 minutes", closed="right", empty="emit", stamp="end"), ORDERED, {}),
     "ordered days of a zone": (ff.sliding("2 days", "1 day", timezone="Europe/Berlin"), ORDERED, {}),
-    "ordered months": (ff.tumbling("1 month"), ORDERED, ONE_KEY),
+    "ordered months": (ff.tumbling("1 month", offset="14 days"), ORDERED, ONE_KEY),
     "cumulating": ([ff.cumulating("3 hours", "30 minutes"), ff.cumulating("1 month", "1 day")], ORDERED, {}),
     "landmark a step": (ff.landmark(since=START + dt.timedelta(hours=1), every="1 hour"), ORDERED, ONE_KEY),
     "ordered sessions": (ff.session("12 minutes"), ORDERED, {}),

@@ -262,6 +262,10 @@ def calendar(draw: st.DrawFn) -> Problem:
         arguments["size"] = draw(st.sampled_from(list(sizes)))
         arguments["every"] = draw(st.sampled_from(sizes[arguments["size"]]))
         del arguments["min_fill"]
+    elif not in_days and draw(st.booleans()):  # the last months, every few days
+        arguments["every"] = draw(st.sampled_from(["1 day", "3 days", "1 week", "5 weeks"]))
+        if "offset" in arguments:
+            arguments["offset"] = draw(st.sampled_from(["1 day", "-2 days", *([] if kind == "date" else ["9 hours"])]))
     moment = draw(st.sampled_from(MOMENTS)) - dt.datetime(1970, 1, 1)
     middle = moment // dt.timedelta(days=1) if kind == "date" else moment // dt.timedelta(seconds=1)
     day = 1 if kind == "date" else DAY

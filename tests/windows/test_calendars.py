@@ -201,6 +201,11 @@ OF_MONTHS = {
         ff.landmark(since=dt.datetime(2018, 1, 31), every="1 month"),
         "select s, s + to_months(k::int) e from (select timestamp '2018-01-31' s, k from range(1, 15) of(k))",
     ),
+    "the last month, on each day": (
+        ff.sliding("1 month", every="1 day"),
+        "select e - interval 1 month s, e from generate_series(timestamp '2018-01-01', timestamp '2019-06-01', "
+        "interval 1 day) of(e)",
+    ),
 }
 """Windows of months, and where they begin and end by DuckDB's arithmetic of dates."""
 
