@@ -201,13 +201,8 @@ class TableOperators:
         return Lazy(aggregated, data)
 
     def repeated(self, data: Lazy, name: str) -> Lazy:
-        """Each row as often as a column says, which is dropped; not those for which it is below 1."""
-
-        def repeat(rows: pa.Table) -> pa.Table:
-            times = np.maximum(rows.column(name).to_numpy(), 0)
-            return rows.drop_columns([name]).take(pa.array(np.repeat(np.arange(len(rows)), times)))
-
-        return Lazy(repeat, data)
+        """Merged rows, each as often as the column says, which is dropped; copies go on where the next row touches."""
+        return Lazy(partial(repeated, name=name), data)
 
     def distinct(self, data: Lazy) -> Lazy:
         """One row of equal ones at a time: each stays until it ends, then the youngest comes."""
@@ -374,6 +369,22 @@ def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
         return rows
     last = np.append(starts[1:], len(rows)) - 1
     return with_validity(values.take(starts), time, None, first[starts], until[last])
+
+
+def repeated(rows: pa.Table, name: str) -> pa.Table:
+    """Merged rows, each as often as the column ``name`` says: as many rows as copies begin.
+
+    Where the number of copies grows some begin, and where it falls those end that began first.
+    """
+    time, first, until = validity_of(rows)
+    times, values = np.maximum(rows.column(name).to_numpy(), 0), rows.drop_columns([name, FROM, TO])
+    codes, _ = row_codes(values)
+    touching = ~differs(codes)[1:] & (until[:-1] == first[1:])
+    begin, end = times.copy(), times.copy()
+    begin[1:] -= np.where(touching, np.minimum(times[:-1], times[1:]), 0)
+    end[:-1] -= np.where(touching, np.minimum(times[:-1], times[1:]), 0)
+    begins, ends = (np.repeat(np.arange(len(rows)), each) for each in (begin, end))
+    return with_validity(values.take(pa.array(begins)), time, None, first[begins], until[ends])
 
 
 def distinct_rows(rows: pa.Table) -> pa.Table:

@@ -35,6 +35,13 @@ from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
 
+MAX_STEPS = 100_000_000
+"""The most steps of ``states`` at which a row is valid: Spark has an array of them, of 800 MB."""
+TOO_MANY_STEPS = (
+    f"a row is valid at more than {MAX_STEPS:,} steps, more than a task can hold; expected a longer step in "
+    "states(), or since= and until="
+)
+
 
 class DataFrameOperators:
     """The operators on DataFrames; the methods are those of :class:`framefold.relations.Operators`."""
@@ -194,7 +201,30 @@ class DataFrameOperators:
         return found.select([column(name) for name in data.columns])
 
     def repeated(self, data: DataFrame, name: str) -> DataFrame:
-        return repeated(data, name, column(name)).drop(name)
+        """As :meth:`framefold.runtime.relations.tables.TableOperators.repeated`."""
+        kept = [each for each in data.columns if each != name]
+        keys = [column(each) for each in kept if each not in (FROM, TO)]
+        rows, times = by_key(keys).orderBy(FROM), f.greatest(column(name), f.lit(0))
+        begins, ends = f.lag(TO).over(rows) == f.col(FROM), f.lead(FROM).over(rows) == f.col(TO)
+        begin, end, copy = (own_name(each, data.columns) for each in ("#begin", "#end", "#copy"))
+        counted = data.withColumns(
+            {
+                begin: times - f.when(begins, f.least(times, f.lag(times).over(rows))).otherwise(0),
+                end: times - f.when(ends, f.least(times, f.lead(times).over(rows))).otherwise(0),
+            }
+        )
+        kind = data.schema[FROM].dataType
+
+        def copies(count: Column, since: Column, until: Column) -> Column:
+            last = f.sum(count).over(rows)
+            numbers = f.when(count > 0, f.sequence(last - count + 1, last)).otherwise(f.array().cast("array<bigint>"))
+            bounds = since.cast(kind).alias(FROM), until.cast(kind).alias(TO)
+            return f.transform(numbers, lambda number: f.struct(number.alias("number"), *bounds))
+
+        both = f.concat(copies(column(begin), f.col(FROM), f.lit(None)), copies(column(end), f.lit(None), f.col(TO)))
+        found = counted.withColumn(copy, both).select(*keys, f.explode(column(copy)).alias(copy))
+        bounds = (f.max(column(copy)[each]).alias(each) for each in (FROM, TO))
+        return found.groupBy(*keys, column(copy)["number"]).agg(*bounds).select([column(each) for each in kept])
 
     def distinct(self, data: DataFrame) -> DataFrame:
         names = values_of(data.columns)
@@ -223,7 +253,9 @@ class DataFrameOperators:
         begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where(f.col("#begin") <= f.col("#end"))
-        rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
+        many = f.raise_error(f.lit(TOO_MANY_STEPS)).cast("array<bigint>")
+        numbers = f.when(f.col("#end") - f.col("#begin") < MAX_STEPS, f.sequence("`#begin`", "`#end`")).otherwise(many)
+        rows = rows.withColumn("#number", f.explode(numbers))
         found = [own(name, inner) for name in others]
         return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *found).orderBy(AT)
 

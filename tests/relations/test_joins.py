@@ -96,6 +96,34 @@ def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
     assert merged(row.values() for row in found) == by_duckdb(left, right, how, KEYS[keys])
 
 
+BAG = """
+    with changes as (
+        select k, x, cut, sum(step) as step from (
+            select k, x, unnest(["from", coalesce("to", {ever})]) as cut, unnest([1, -1]) as step from l
+            union all select k, x, unnest(["from", coalesce("to", {ever})]), unnest([-1, 1]) from r
+        ) group by all
+    ), pieces as (
+        select k, x, cut, lead(cut) over e as till, cast(sum(step) over e as int) as times from changes
+        window e as (partition by k, x order by cut)
+    )
+    select k, x, cut, nullif(till, {ever}) from (select *, unnest(range(times)) from pieces where times > 0)
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_differences_are_those_of_bags_and_grow_with_the_rows(engine: str, request: pytest.FixtureRequest) -> None:
+    """Many rows are equal: as many of them begin as rows of a side begin or end."""
+    draw = random.Random(7)
+    left, right = rows(draw, 300, 0.9), rows(draw, 150, 0.5)
+    session = request.getfixturevalue("spark") if engine == "spark" else None
+    data: list[Any] = [session.createDataFrame(each) if session else each for each in (left, right)]
+    sides = [ff.relation(each, valid_from="from", valid_to="to").select("k", "x") for each in data]
+    found: Any = sides[0].difference(sides[1]).rows()
+    listed = [tuple(row.values()) for row in (found.toArrow() if session else found).to_pylist()]
+    assert merged(listed) == merged(asked(BAG.format(ever=EVER), l=left, r=right).fetchall())
+    assert len(listed) <= len(left) + len(right)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [(1, 2, 4), pytest.param((0, 3, 5), marks=pytest.mark.slow), (6, 7, 8)], ids=str)
 def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession, seeds: tuple[int, ...]) -> None:

@@ -97,6 +97,9 @@ def test_views_and_errors(spark: SparkSession) -> None:
         wrong = spark.sql("select 3 as a, 2 as b")
         with pytest.raises(Exception, match="a row ends before it starts; expected 'b' after 'a'"):
             ff.relation(wrong, valid_from="a", valid_to="b").rows().collect()
+        long = spark.sql("select 0L as a, shiftleft(1L, 60) as b")
+        with pytest.raises(Exception, match=r"at more than 100,000,000 steps.* expected a longer step in states\(\)"):
+            ff.relation(long, valid_from="a", valid_to="b").states(1).collect()
         of_lists, local = rates.select(k="x", x=f.array("x")), pa.table({"a": [1], "b": [2]})
         types = "columns of one name are of types that do not go together"
         for ask, sentence in (
