@@ -5,9 +5,9 @@ the extra ``test`` brings, that all results are equal, and writes nothing. ``--r
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams,
 ``--cases stream-rates`` of the events a second that they take, ``--cases stream-settings`` of what the settings of a
 session are to them, ``--cases relations`` of relations, ``--cases idioms`` of an analyst's idioms, ``--cases
-lookbacks`` of lookbacks, ``--cases partials`` of partials at rest, and ``--cases holistic`` of what needs all values
-of a window (or of these ``holistic-local``, ``holistic-spark``, ``holistic-memory`` and ``holistic-large``): only made
-where they are asked for; their last results are kept. The exit
+lookbacks`` of lookbacks, ``--cases partials`` of partials at rest, ``--cases wide`` of tables of many columns, and
+``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``, ``holistic-spark``,
+``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results are kept. The exit
 code is 1 where a result is wrong.
 """
 
@@ -147,7 +147,7 @@ def main() -> None:
         kept = {
             title: of
             for title, of in before.get("others", {}).items()
-            if title.startswith(("Streams", "Relations", "Idioms", "Lookbacks", "Partials", "Holistic"))
+            if title.startswith(("Streams", "Relations", "Idioms", "Lookbacks", "Partials", "Wide", "Holistic"))
         }
         before = {"cases": [case for case in before.get("cases", []) if case["name"] == "billion"], "others": kept}
     if asked.report:
@@ -224,6 +224,12 @@ def main() -> None:
         from .lookbacks import tables as of_lookbacks
 
         found = {title: where | {"lines": lines} for title, lines in of_lookbacks().items()}
+        before |= {"others": before.get("others", {}) | found}
+        keep(before)
+    if "wide" in wanted:
+        from .wide import tables as of_wide
+
+        found = {title: where | {"lines": lines} for title, lines in of_wide().items()}
         before |= {"others": before.get("others", {}) | found}
         keep(before)
     if any(name.startswith("holistic") for name in wanted):
