@@ -398,7 +398,8 @@ class Between:
             assert bound is not None
             return extremes_so_far(function, column, bound.identity[key], self.keys)
 
-        return dict(zip(states, at_once(made, list(states)), strict=True))
+        few = len(self.last) < KEYS_ROWS >> 4  # a thread would take longer to begin
+        return dict(zip(states, map(made, states) if few else at_once(made, list(states)), strict=True))
 
     def int_sums(self, values: Ints) -> Ints:
         """The sums of integers, modulo 2**64."""
