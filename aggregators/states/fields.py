@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import OperationError
+from ..errors import EngineError, OperationError
 from . import alike
 from .arrays import Floats
 from .categories import Categories, codes_or_values
@@ -207,6 +207,8 @@ class Plain:
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         """The column of its planes; EngineError where these are pickles, and the field does not trust them."""
+        if self.dtype.kind in "biu" and planes[0].null_count:
+            raise EngineError("a state is damaged: a number of it is null")
         if self.dtype == bool and planes[0].true_count == len(planes[0]):
             return np.ones(len(planes[0]), bool)
         array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)

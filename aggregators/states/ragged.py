@@ -210,11 +210,12 @@ class RaggedField:
         return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
-        offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
+        offsets, *others = (plane.offsets.to_numpy().astype(np.int64, copy=False) for plane in planes)
         values = {
             name: kind.from_arrow([flattened(plane)]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
-        if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
+        fits = (np.array_equal(each - each[0], offsets - offsets[0]) for each in others)
+        if any(plane.null_count for plane in planes) or not all(fits):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
         return Ragged.at(offsets - offsets[0] if offsets[0] else offsets, values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -177,6 +177,22 @@ class Partials:
                             numbers = pc.list_flatten(numbers)
                         if len(numbers):
                             kind.store.release(pc.min(numbers).as_py())
+
+
+def misfit(found: pa.Table, schema: pa.Schema, full: Collection[str]) -> str:
+    """What a table should have, in words, as it is not of a schema, in any order; none where it is.
+
+    Parameters
+    ----------
+    full
+        The columns that have a value in each row.
+    """
+    there = found.schema
+    for each in schema:
+        if len(there.get_all_field_indices(each.name)) != 1 or there.field(each.name).type != each.type:
+            return f"one {each.name} ({each.type})"
+    lacking = sorted(name for name in full if name in there.names and found.column(name).null_count)
+    return f"a value in each of {lacking[0]}" if lacking else ""
 
 
 def concat(several: Iterable[Partials]) -> Partials:

@@ -299,6 +299,13 @@ class Plan:
         return take(type.values, column) if isinstance(type, Categories) else column
 
     @cached_property
+    def full_columns(self) -> frozenset[str]:
+        """The columns of partials, beside keys, that have a value in each row: those of integers and booleans."""
+        full = (pa.types.is_integer, pa.types.is_boolean)
+        fields = [self.partials_schema.field(at) for at in range(len(self.by), len(self.partials_schema))]
+        return frozenset(each.name for each in fields if any(of(each.type) for of in full))
+
+    @cached_property
     def only_library_code(self) -> bool:
         """Whether no function of a user's is called, which may not be fit for several threads."""
         return all(is_library_code(bound.operation) for bound in self.columns_computed.values())

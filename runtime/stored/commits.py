@@ -444,7 +444,7 @@ def checked_int(found: Any) -> int:
 
 
 def checked(kind: Any, found: Any) -> Any:
-    """A dataclass of strings, integers and tuples of strings, from JSON; TypeError or ValueError where it is not."""
+    """A dataclass of what :func:`checks_of` knows, from JSON; TypeError or ValueError where it is not."""
     made = kind(**{name: tuple(value) if type(value) is list else value for name, value in {**found}.items()})
     for name, right in checks_of(kind):
         if not right(value := getattr(made, name)):
@@ -458,7 +458,9 @@ def checks_of(kind: Any) -> list[tuple[str, Callable[[Any], bool]]]:
     right: dict[Any, Callable[[Any], bool]] = {
         "str": lambda value: type(value) is str,
         "int": lambda value: type(value) is int and abs(value) < 1 << 63,
+        "int | None": lambda value: value is None or right["int"](value),
         "bool": lambda value: type(value) is bool,
         "tuple[str, ...]": lambda value: type(value) is tuple and all(type(one) is str for one in value),
+        "dict[str, Any]": lambda value: type(value) is dict,
     }
     return [(each.name, right[each.type]) for each in fields(kind)]

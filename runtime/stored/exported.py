@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import EngineError, FramefoldError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..frames.numbered import NumberedWindows
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
+from ..sources.files import one_line
 from ..streams.scope import holds
 from .asked import view_of
 from .before import require_states
-from .commits import Commit, StoredFile
+from .commits import Commit, StoredFile, checked
 from .layout import Layout, frames_of
 from .table import Change, Table, Written, about, run_of
 
@@ -53,17 +54,18 @@ class Exported:
     gone: int
     reach: int | None
     query: dict[str, Any]
-    columns: dict[str, dict[str, list[str]]]
+    columns: dict[str, Any]
 
     @classmethod
     def of(cls, commit: Commit, path: str) -> Exported:
         """What a commit says; EngineError where it is of no stream's state."""
         try:
-            return cls(**commit.about[STREAM])
-        except (KeyError, TypeError) as error:
+            found: Exported = checked(cls, commit.about[STREAM])
+        except (KeyError, TypeError, ValueError) as error:
             raise EngineError(
                 f"there is no state of a stream in {path!r}; expected what .export_state(...) has written"
             ) from error
+        return found
 
 
 class GoneOn(NamedTuple):
@@ -211,7 +213,23 @@ def gone_on(table: Table, said: Exported, commit: Commit, plan: Plan, lateness: 
 
 
 def require_same(said: Exported, plan: Plan) -> list[str]:
-    """The outputs of a plan that are not stored; QueryError where others are not as they are stored."""
+    """The outputs of a plan that are not stored; QueryError where others are not as they are stored.
+
+    EngineError where nobody can tell.
+    """
+    try:
+        return new_outputs(said, plan)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, FramefoldError):
+            raise
+        raise EngineError(
+            f"the exported state says nothing of its query that can be read: {type(error).__name__} {one_line(error)}; "
+            "expected what .export_state(...) has written"
+        ) from error
+
+
+def new_outputs(said: Exported, plan: Plan) -> list[str]:
+    """As `require_same`, of a state that says what it should."""
     there, asked = said.query, fingerprint(plan)
     common = [name for name in plan.outputs if name in there["outputs"]]
     types = [dict(each.removesuffix(")").split(" (", 1) for each in of["columns"]) for of in (there, asked)]

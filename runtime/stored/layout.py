@@ -21,7 +21,7 @@ from ..columns.ticks import DAY, describe
 from ..frames.partials_view import is_column
 from ..frames.windows import Windows, WindowSpec
 from ..partials.merge import merge
-from ..partials.partials import Partials
+from ..partials.partials import Partials, misfit
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
@@ -97,13 +97,8 @@ class Layout:
 
     def wrong(self, found: pa.Table, schema: pa.Schema, rows: int) -> str:
         """What rows of a file should be, in words, as they are not; none where some columns are right."""
-        there = found.schema
-        for each in in_parquet(schema):
-            if len(there.get_all_field_indices(each.name)) != 1 or there.field(each.name).type != each.type:
-                return f"one {each.name} ({each.type})"
-        for name in self._never_null & {*schema.names}:
-            if found.column(name).null_count:
-                return f"a value in each of {name}"
+        if wrong := misfit(found, in_parquet(schema), self._never_null & {*schema.names}):
+            return wrong
         if len(found) != rows:
             return "as many rows"
         if END in schema.names and (self.ends(found) <= self.starts(found)).any():
@@ -113,13 +108,7 @@ class Layout:
     @cached_property
     def _never_null(self) -> set[str]:
         """The columns of which each row has a value."""
-        integers = (pa.types.is_integer, pa.types.is_boolean)
-        numbers = {
-            column
-            for (name, key, plane), column in planes_of(self.plan).items()
-            if any(of(self.plan.states[name].fields[key].planes[plane]) for of in integers)
-        }
-        return {START, END, RUN, *numbers}
+        return {START, END, RUN, *self.plan.full_columns} - {FRAME, BATCH_RANK}
 
     def rows(self, partials: Partials, run: str, bounds: tuple[Ints, Ints] | None = None) -> pa.Table:
         """Merged partials as rows of a table; their frames' bounds are those of the plan unless they are given."""

@@ -300,7 +300,7 @@ class Table:
         """EngineError where a file cannot be read."""
         try:
             yield
-        except (pa.ArrowException, OSError, KeyError) as error:
+        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             place = f"{self.commits.path}/{file.path}"
             raise EngineError(f"the stored partials {place!r} cannot be read: {one_line(error)}") from error
 

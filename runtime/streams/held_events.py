@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from .pages import Store
+from .pages import Store, read
 
 SERIES = 1 << 24
 """Pages of events of one time are numbered in a row, this many at the most."""
@@ -61,8 +62,11 @@ class HeldEvents:
 
     def all(self) -> pa.Table | None:
         """All held events in order of arrival; None if there are none."""
-        found = [events for page in sorted(self.store.pages()) if (events := self.store.get(page)) is not None]
+        found = [*self._read(self.store.pages())]
         return pa.concat_tables(found) if found else None
+
+    def _read(self, pages: Iterable[int]) -> Iterator[pa.Table]:
+        return read(self.store, pages, self.plan.events_schema, (self.plan.time,))
 
     def released(self, watermark: int) -> pa.Table | None:
         """Remove and return the events that a watermark has passed, in order of arrival; None if there are none."""
@@ -72,8 +76,7 @@ class HeldEvents:
             if begin >= watermark:
                 waiting.append(begin + 1)
                 continue
-            events = self.store.get(page)
-            assert events is not None
+            (events,) = self._read([page])
             ticks = ticks_of(self.plan, events)
             past = ticks < watermark
             found.append(events.filter(pa.array(past)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.errors import EngineError
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import code_numbers, grouped, subtract
+from ..partials.partials import misfit
 from ..tuning import PAGE_PARTIALS
 
 FRAMES = 16
@@ -33,6 +35,23 @@ class Store(Protocol):
 
     def remove(self, page: int) -> None:
         """Forget a page, if there is one of this number."""
+
+
+def read(store: Store, pages: Iterable[int], schema: pa.Schema, full: Collection[str]) -> Iterator[pa.Table]:
+    """The tables of some pages, in order; an earlier release may have stored their columns in another one.
+
+    Raises
+    ------
+    EngineError
+        If one is not of the schema, or lacks a value in a column that is to be full.
+    """
+    for page in sorted(pages):
+        if (table := store.get(page)) is None:
+            continue
+        if wrong := misfit(table, schema, full):
+            kinds = ", ".join(f"{field.name} ({field.type})" for field in table.schema)
+            raise EngineError(f"the state of the stream is damaged: {len(table)} rows of {kinds}; expected {wrong}")
+        yield table.select(schema.names).cast(schema)
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:

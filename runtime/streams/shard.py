@@ -21,7 +21,7 @@ from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, in_lives, last_lives, living_on, of_first_lives
 from .late_events import among
-from .pages import FRAMES, NOWHERE, Store, cut, distinct, owners
+from .pages import FRAMES, NOWHERE, Store, cut, distinct, owners, read
 from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
 
 
@@ -222,10 +222,11 @@ class Shard:
         self.due = earliest(self.due, closing, first_forgotten(self.plan, views[0], self.watermark, self.forget))
 
     def _merged(self, pages: Iterable[int]) -> Partials:
-        """Read and merge some pages; an earlier release may have stored their columns in another order."""
-        schema = self.plan.partials_schema
-        tables = [table.select(schema.names) for page in sorted(pages) if (table := self.store.get(page)) is not None]
-        return merge(Partials(self.plan, pa.concat_tables([schema.empty_table(), *tables])))
+        """Read and merge some pages."""
+        schema, full = self.plan.partials_schema, self.plan.full_columns
+        return merge(
+            Partials(self.plan, pa.concat_tables([schema.empty_table(), *read(self.store, pages, schema, full)]))
+        )
 
     def _write(self, merged: Partials, pages: set[int]) -> None:
         """Rewrite some pages from merged partials; frames that are in no page yet get one."""

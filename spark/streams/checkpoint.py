@@ -23,7 +23,7 @@ from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.staging import stage
 from .places import readable
-from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, restored
+from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, record_in, restored
 from .state import Pages
 
 OPERATOR = "transformWithStateInPySparkExec"
@@ -100,7 +100,7 @@ def unreadable_named(checkpoint: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not is_of_spark(error):
+        if not is_of_spark(error) and not isinstance(error, json.JSONDecodeError):
             raise
         raise EngineError(
             f"the checkpoint {checkpoint!r} has no state that can be read: {first_cause(error)}; expected the "
@@ -165,7 +165,7 @@ def variable(spark: SparkSession, place: str, operator: Operator, name: str, bat
 def books(spark: SparkSession, place: str, operator: Operator, batch: int | None = None) -> list[dict[str, Any]]:
     """The records of all shards."""
     rows = variable(spark, place, operator, BOOK, batch).select(f"value.{BOOK}").collect()
-    return [json.loads(row[0]) for row in rows]
+    return [record_in(row[0]) for row in rows]
 
 
 def state_of(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from pyarrow.fs import LocalFileSystem
 from pyspark.sql import SparkSession
 
 from ...aggregators.errors import EngineError, QueryError
-from ...runtime.sources.files import Files
+from ...runtime.sources.files import Files, one_line
 from .places import readable
 
 OFFSETS, COMMITS, SOURCES, METADATA = "offsets", "commits", "sources", "metadata"
@@ -20,6 +23,9 @@ WATERMARKS = {OFFSETS: "batchWatermarkMs", COMMITS: "nextBatchWatermarkMs"}
 """Where the watermark is noted: that of the micro-batch, and that of the next one."""
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+NUMBER = re.compile(r"[0-9]{1,18}")
+"""The names of their files."""
+
 KNOWN = "v1"
 """The version of these files, in their first line."""
 
@@ -58,8 +64,19 @@ class Logs:
 
     def id(self) -> str:
         """The id of the query."""
-        found: str = json.loads((self.path / METADATA).read_text())["id"]
-        return found
+        with self._reading(METADATA):
+            return str(json.loads((self.path / METADATA).read_text())["id"])
+
+    @contextmanager
+    def _reading(self, log: str) -> Iterator[None]:
+        """EngineError where a file is none that Spark has written."""
+        try:
+            yield
+        except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise EngineError(
+                f"the checkpoint {str(self.path)!r} has {log} that cannot be read: {type(error).__name__} "
+                f"{one_line(error)}; expected the checkpointLocation of a query that has run"
+            ) from error
 
     def last(self, spark: SparkSession) -> int:
         """The number of the last micro-batch, which is over.
@@ -90,29 +107,32 @@ class Logs:
 
     def lines(self, log: str, number: int) -> list[str]:
         """The lines of a micro-batch; EngineError where they are of a version that is not known here."""
-        lines = (self.path / log / str(number)).read_text().split("\n")
-        if lines[0] != KNOWN or len(lines) < 2 or json.loads(lines[1]).get("stateUniqueIds"):
-            raise EngineError(
-                f"the checkpoint {str(self.path)!r} is of another format of Spark's ({lines[0]!r} in {log}); expected "
-                f"{KNOWN!r}, without spark.sql.streaming.stateStore.checkpointFormatVersion"
-            )
+        with self._reading(log):
+            lines = (self.path / log / str(number)).read_text().split("\n")
+            if lines[0] != KNOWN or len(lines) < 2 or json.loads(lines[1]).get("stateUniqueIds"):
+                raise EngineError(
+                    f"the checkpoint {str(self.path)!r} is of another format of Spark's ({lines[0]!r:.40} in {log}); "
+                    f"expected {KNOWN!r}, without spark.sql.streaming.stateStore.checkpointFormatVersion"
+                )
         return lines
 
     def go_on_from(self, old: Logs, number: int) -> None:
         """Number the one micro-batch here as one of another checkpoint, with its offsets, watermarks, known files."""
         for log, name in WATERMARKS.items():
             there, own = old.lines(log, number), self.lines(log, 0)
-            said, mine = json.loads(there[1]), json.loads(own[1])
-            mine[name] = said[name]
-            if POLICY in said.get("conf", {}):
-                mine["conf"][POLICY] = said["conf"][POLICY]
+            with old._reading(log):
+                said, mine = json.loads(there[1]), json.loads(own[1])
+                mine[name] = int(said[name])
+                if POLICY in said.get("conf", {}):
+                    mine["conf"][POLICY] = str(said["conf"][POLICY])
+                if log == OFFSETS and number:  # Spark reads from where its last micro-batch has begun
+                    shutil.copy(old.path / log / str(number - 1), self.path / log)
             remove(self.path / log / "0")
-            if log == OFFSETS and number:  # Spark reads from where its last micro-batch has begun
-                shutil.copy(old.path / log / str(number - 1), self.path / log)
             (self.path / log / str(number)).write_text("\n".join([KNOWN, json.dumps(mine), *there[2:]]))
         shutil.rmtree(self.path / SOURCES, ignore_errors=True)
         if (old.path / SOURCES).is_dir():
-            shutil.copytree(old.path / SOURCES, self.path / SOURCES)
+            with old._reading(SOURCES):
+                shutil.copytree(old.path / SOURCES, self.path / SOURCES, symlinks=True)  # of no file elsewhere
         for folder in self.path.glob("state/0/[0-9]*"):
             if not (folder / "1.zip").exists():
                 raise EngineError(f"Spark has written no whole state to {str(folder)!r}; expected a .zip of RocksDB")
@@ -131,7 +151,11 @@ class Logs:
     def numbers(self, log: str) -> list[int]:
         """The micro-batches that a log has, in order."""
         folder = self.path / log
-        return sorted(int(each.name) for each in folder.iterdir() if each.name.isdigit()) if folder.is_dir() else []
+        return (
+            sorted(int(each.name) for each in folder.iterdir() if NUMBER.fullmatch(each.name))
+            if folder.is_dir()
+            else []
+        )
 
 
 def remove(file: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ...aggregators.errors import EngineError
 from ...runtime.plan.plan import changes, differing
+from ...runtime.sources.files import one_line
 from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
@@ -81,10 +83,67 @@ class Shards:
 
 def read_record(shards: Shards, found: str | None) -> dict[str, Any]:
     """The shard's bookkeeping: from JSON in Spark's state, or a fresh one if there is none."""
-    record: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
-    record = record if found is None else json.loads(found)
+    fresh = {"version": VERSION, "query": shards.fingerprint}
+    record = fresh if found is None else record_in(found)
     check(record, shards.fingerprint)
     return record
+
+
+def record_in(found: str) -> dict[str, Any]:
+    """The bookkeeping in a checkpoint, which may be anybody's; EngineError where it is none of framefold's."""
+    try:
+        record: dict[str, Any] = json.loads(found)
+        if is_count(record["version"]) and record["version"] > VERSION:  # which `check` refuses
+            return record
+        for name, right in KNOWN.items():
+            if (name in record or name in REQUIRED) and not right(record.get(name)):
+                raise ValueError(f"{name} {record.get(name)!r:.80}")
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EngineError(
+            f"the checkpoint has no state of framefold's: {one_line(error)}; expected the checkpointLocation of this "
+            "query"
+        ) from error
+    return record
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is an integer that a tick may be, or a number of milliseconds."""
+    return type(value) is int and abs(value) <= MOST
+
+
+def is_count(value: Any) -> bool:
+    """Whether it is such a number, and not below zero."""
+    return is_number(value) and value >= 0
+
+
+def is_maybe_number(value: Any) -> bool:
+    """Whether it is such a number, or nothing."""
+    return value is None or is_number(value)
+
+
+def are_sizes(value: Any) -> bool:
+    """Whether it has sizes of tables, as `StateStore` counts them."""
+    some = list(value.values()) if type(value) is dict else [None]
+    return all(type(each) is list and len(each) == 3 and all(map(is_count, each)) for each in some)
+
+
+MOST = 1 << 62
+"""The greatest number in a record, and how far it may be below zero."""
+
+KNOWN: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("watermark", "gone", "early"), is_number),
+    **dict.fromkeys(("version", "released", "series"), is_count),
+    **dict.fromkeys(("due", "timer", "number", "first_held"), is_maybe_number),
+    "width": lambda value: is_count(value) and value > 0,
+    "sizes": are_sizes,
+    "changed": lambda value: type(value) is bool,
+    "mark": lambda value: value is None or type(value) is str,
+    "query": lambda value: type(value) is dict,
+}
+"""What is in a record, and whether a value is right for it."""
+
+REQUIRED = ("version", "query", "watermark")
+"""What each record has."""
 
 
 def restored(
