@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -42,6 +43,9 @@ WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
 REFUSED = re.compile(r"timeUnit=nanoseconds|^(Time|Float16|UUID|Interval)\b|precision=(39|[4-9]\d)")
 """Logical types for which Spark reads nothing at all of a data set: neither other columns, nor other files."""
 
+SPARKS = [f"pyspark.{of}.linalg.{name}UDT" for of in ("ml", "mllib") for name in ("Matrix", "Vector")]
+"""The classes of types that Spark brings."""
+
 OWN_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
 LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -73,12 +77,36 @@ def kinds(metadata: Any) -> dict[str, t.DataType | None]:
     metadata
         The file's footer, a ``pyarrow.parquet.FileMetaData``.
     """
-    own = (metadata.metadata or {}).get(OWN_SCHEMA)
-    if own is not None:
-        return {field.name: field.dataType for field in t.StructType.fromJson(json.loads(own)).fields}
+    if (own := own_fields(metadata)) is not None:
+        with suppress(Exception):  # anybody may have written it: Spark, too, goes by the types of the file then
+            fields = {each["name"]: None if classes_in(each) else t.StructField.fromJson(each) for each in own}
+            return {name: each and each.dataType for name, each in fields.items()}
     flat = leaves(metadata)
     names = metadata.schema.to_arrow_schema().names
     return {name: kind(flat[name]) if name in flat else None for name in names}
+
+
+def own_fields(metadata: Any) -> list[Any] | None:
+    """The columns of a footer as Spark has written them, in JSON; None where it has not."""
+    try:
+        found: list[Any] = json.loads((metadata.metadata or {})[OWN_SCHEMA])["fields"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return found
+
+
+def classes_in(type: Any) -> list[str]:
+    """The classes of a type's own that PySpark loads as soon as a DataFrame is asked for its columns."""
+    if isinstance(type, dict) and type.get("type") == "udt":
+        return [str(type.get("pyClass"))]
+    some = type.values() if isinstance(type, dict) else type if isinstance(type, list) else ()
+    return [name for each in some for name in classes_in(each)]
+
+
+def foreign(metadata: Any) -> str | None:
+    """A class in a footer that is none of Spark's own, and whose code may be in the file; None without one."""
+    found = classes_in(own_fields(metadata) or [])
+    return next((name for name in found if name not in SPARKS), None)
 
 
 def leaves(metadata: Any) -> dict[str, Any]:

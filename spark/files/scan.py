@@ -169,6 +169,12 @@ class Scan:
     @cached_property
     def by_spark(self) -> DataFrame:
         """The files as Spark itself reads them, without the condition."""
+        for layout in vars(self).get("layouts", ()) if self.files.format == "parquet" else ():
+            if (found := parquet_types.foreign(layout.metadata)) is not None:
+                raise QueryError(
+                    f"a Parquet file has a column of the type {found!r}, whose code Spark would load from the file; "
+                    "expected columns of plain types"
+                )
         try:
             df = loaded(self.spark, self.files.format, [spark_path(path) for path in self.files.paths])
         except Exception as error:

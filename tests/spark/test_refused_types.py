@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
+from pyspark.sql import types as t
 
 import framefold as ff
 
+from ..support.spark_parts import foreign, kinds
 from ..support.spark_results import conf, rows
 
 ROWS = 12
@@ -100,3 +103,39 @@ def test_where_a_setting_leaves_them_to_spark_it_is_said(spark: SparkSession, tm
     sentence = "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
     with conf(spark, {"spark.sql.parquet.mergeSchema": "true"}), pytest.raises(ff.QueryError, match=sentence):
         query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Sum("x"))
+
+
+OWN: dict[str, tuple[Any, str | None]] = {
+    "udt": ({"type": "udt", "pyClass": "os.nothing", "serializedClass": "gASV", "sqlType": "long"}, "os.nothing"),
+    "vector": ({"type": "udt", "pyClass": "pyspark.ml.linalg.VectorUDT", "sqlType": "long"}, None),
+    "list": (
+        {"type": "array", "elementType": {"type": "udt", "pyClass": "os.abort"}, "containsNull": True},
+        "os.abort",
+    ),
+}
+"""Types in a footer that name a class, and the name where it is none of Spark's."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_file_brings_no_code(name: str) -> None:
+    """PySpark 4.0 takes the class of a type from the file, as a pickle, wherever a footer is parsed."""
+    type, said = OWN[name]
+    columns = [{"name": "t", "type": "long"}, {"name": "x", "type": type}]
+    footer = footer_of({"type": "struct", "fields": [{**each, "nullable": True, "metadata": {}} for each in columns]})
+    assert kinds(footer) == {"t": t.LongType(), "x": None}
+    assert foreign(footer) == said
+
+
+@pytest.mark.parametrize(
+    "own", [7, [], {}, {"fields": 3}, {"fields": [{"name": "t"}]}, {"fields": [{"name": [], "type": 3}]}]
+)
+def test_what_a_footer_says_of_types_may_be_nonsense(own: Any) -> None:
+    assert kinds(footer_of(own)) == {"t": t.LongType(), "x": t.LongType()}
+    assert foreign(footer_of(own)) is None
+
+
+def footer_of(own: Any) -> pq.FileMetaData:
+    table = pa.table({"t": [1], "x": [2]})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(own)}), sink)
+    return pq.read_metadata(pa.BufferReader(sink.getvalue()))

@@ -103,7 +103,9 @@ def test_checkpoints(what: str) -> None:
     def attack(chance: random.Random) -> None:
         new = Processor(plan, whole)
         if what == "book":
-            new.text = json.dumps(crafted_json(chance, json.loads(whole["book"])))
+            book = json.loads(whole["book"])
+            query = {} if chance.random() < 0.8 else {"query": crafted_json(chance, book["query"])}
+            new.text = json.dumps({"query": book.pop("query")} | crafted_json(chance, book) | query)
         else:
             tables = new.tables["events" if what == "events" else "partials"]
             page = chance.choice(sorted(tables))

@@ -16,6 +16,7 @@ from framefold.spark.engine.driver import COMPUTED
 from framefold.spark.engine.events_source import BLOBS
 from framefold.spark.engine.tasks import WEIGHT_BYTES, Job, accumulate_to_ipc, weight_of
 from framefold.spark.files import task_reader
+from framefold.spark.files.parquet_types import foreign, kinds
 from framefold.spark.files.scan import Part, ReadPlan
 from framefold.spark.input.scan_bounds import explained, span_of
 from framefold.spark.session import packaging, parallelism, pickling
