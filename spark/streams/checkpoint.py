@@ -197,7 +197,8 @@ def shards_in(shards: Shards, rows: Batches) -> Iterator[Shard]:
     table = pa.Table.from_batches(some).rename_columns(["shard", "part", "block", "ipc"])
     for label in pc.unique(table.column("shard")).to_pylist():
         mine = table.filter(pc.equal(table.column("shard"), label))
-        (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
+        found = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
+        book = found[0] if len(found) == 1 else "null"  # which is no record
         known = {name: pages_in(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
         yield restored(shards, SimpleNamespace(partials=None, events=()), read_record(shards, book), known=known)
 

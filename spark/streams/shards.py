@@ -93,6 +93,8 @@ def record_in(found: str) -> dict[str, Any]:
     """The bookkeeping in a checkpoint, which may be anybody's; EngineError where it is none of framefold's."""
     try:
         record: dict[str, Any] = json.loads(found)
+        if type(record) is not dict:
+            raise ValueError(f"a record is {found[:80]!r}")
         if is_count(record["version"]) and record["version"] > VERSION:  # which `check` refuses
             return record
         for name, right in KNOWN.items():
@@ -100,8 +102,8 @@ def record_in(found: str) -> dict[str, Any]:
                 raise ValueError(f"{name} {record.get(name)!r:.80}")
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise EngineError(
-            f"the checkpoint has no state of framefold's: {one_line(error)}; expected the checkpointLocation of this "
-            "query"
+            f"the checkpoint has no state of framefold's: {type(error).__name__} {one_line(error)}; expected the "
+            "checkpointLocation of this query"
         ) from error
     return record
 

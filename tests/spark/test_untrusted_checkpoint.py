@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,16 @@ def test_pickles_at_any_depth_are_refused(spark: SparkSession, tmp_path: Path) -
         with pytest.raises(ff.QueryError, match=r"the states of 'n' are Python objects, which .*trust_checkpoint=True"):
             query(events).aggregate(c=ff.Count(), n=operation)
         assert query(events, trust_checkpoint=True).aggregate(n=operation).isStreaming, name
+
+
+def test_what_reads_a_state_asks_first(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether pickles are trusted, before it looks at anything."""
+    events, nowhere = query(stream(spark, tmp_path)), str(tmp_path / "nowhere")
+    for read in (events.latest, events.late, partial(events.still_open, nowhere), *(
+        partial(each, nowhere, nowhere) for each in (events.export_state, events.import_state)
+    )):  # fmt: skip
+        with pytest.raises(ff.QueryError, match=r"expected .stream\(trust_checkpoint=True\)"):
+            read(n=PICKLED["GroupedBy"])
 
 
 def test_what_is_no_pickle_needs_no_option(spark: SparkSession, tmp_path: Path) -> None:
