@@ -12,7 +12,6 @@ from .windows_rows import Brute, Row, Window, changes, each_key, holds, overlaps
 Bounds = Callable[[int], tuple[int, int]]
 EPOCH = dt.datetime(1970, 1, 1)
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
-DAYS = {"day": 1, "week": 7}
 MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
 
 
