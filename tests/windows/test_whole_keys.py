@@ -16,16 +16,6 @@ from ..oracles.exact import about_mean
 from ..support.limits import limits
 
 
-@pytest.mark.parametrize("indices", [[0, 1, 2, 3, 0], [0, None, 2, None, 0]])
-def test_dictionaries_with_one_value_twice_or_nulls(indices: list[int | None]) -> None:
-    values = pa.array(["b", "a", "b", None])
-    key = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), values)
-    table = pa.table({"k": key, "t": [5, 4, 3, 2, 1], "x": [1, 2, 4, 8, 16]})
-    found = ff.events(table, time="t", by="k").window(ff.landmark()).with_columns(s=ff.Sum("x"))["s"].to_pylist()
-    keys = key.cast(pa.string()).to_pylist()
-    assert found == [sum(2**other for other in range(row, 5) if keys[other] == keys[row]) for row in range(5)]
-
-
 def test_a_user_function_is_called_by_one_thread() -> None:
     rng = np.random.default_rng(3)
     table = pa.table({"t": rng.permutation(300), "k": rng.integers(0, 7, 300), "y": rng.normal(size=300)})

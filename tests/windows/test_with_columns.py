@@ -86,14 +86,6 @@ def test_each_event_has_its_windows(by: str | None, few: str, way: str) -> None:
                     assert_alike(result.to_pylist(), wanted, kind, name)
 
 
-def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() -> None:
-    table = pa.table({"t": [1, 1, 2, 2, 5], "x": [1, 2, 3, 4, 5]})
-    outputs = {"a": ff.CollectList("x").over(ff.around(time=(-1, 0))), "b": ff.Count().over(ff.last_rows(2))}
-    found = ff.events(table, time="t").aggregate(**outputs)
-    in_time = [each for each in found["a"].to_pylist() if each is not None]
-    assert in_time == [[1, 2], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4], [5]]
-
-
 def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
     table = pa.table({
         "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")), "window": pa.array(["u", "v", "u"]).dictionary_encode(),
@@ -110,10 +102,18 @@ def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
 
 
 TEXT = pa.array(["b", "a", "b", "a", "c"])
+
+
+def twice(indices: list[int | None]) -> pa.Array:
+    """Text by the places of a dictionary that has one value twice, and a null."""
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(["b", "a", "b", None]))
+
+
 ODD_KEYS = [
     (pa.array([0.0, -0.0, math.nan, None, math.nan]), [3, 2, 20, 8, 16]), (TEXT, [5, 10, 4, 8, 16]),
     (pa.array([{"a": 1}, {"a": None}, {"a": 1}, None, None]), [5, 2, 4, 24, 16]),
-    (TEXT.dictionary_encode(), [5, 10, 4, 8, 16]),
+    (TEXT.dictionary_encode(), [5, 10, 4, 8, 16]), (twice([0, 1, 2, 3, 0]), [21, 2, 20, 8, 16]),
+    (twice([0, None, 2, None, 0]), [21, 10, 20, 8, 16]),
 ]  # fmt: skip
 
 
