@@ -40,16 +40,6 @@ def aggregate(data: Any, **outputs: Any) -> pa.Table:
     return ff.events(data, time="t", by="k").window(ff.sliding(7, 2)).aggregate(**chosen)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 1 << 20])
-def test_operations_that_need_order_get_it(batch: int, limit: Callable[..., None]) -> None:
-    limit(batch_rows=batch, pending_partials=20)
-    table = events(80)
-    rows = sorted(table.to_pylist(), key=lambda row: row["t"])  # stable: ties as they came
-    for row in aggregate(table, joined=Joined("s")).to_pylist():
-        start, end = row["window"]["start"], row["window"]["end"]
-        assert row["joined"] == "".join(r["s"] for r in rows if r["k"] == row["k"] and start <= r["t"] < end)
-
-
 def test_of_one_size_puts_small_batches_together_and_cuts_large_ones(limit: Callable[..., None]) -> None:
     limit(batch_rows=10)
     table = pa.table({"t": range(47)})

@@ -93,22 +93,6 @@ def test_operations_of_few_windows_that_grow() -> None:
     assert operations <= 30_000 + len(high)
 
 
-@pytest.mark.parametrize("widest", [1, 2, 5, 100, 20_000])
-def test_operations_of_ranges_within_one_another(widest: int) -> None:
-    """One a row that is in any of them, and 2 log2(width) a range; few ranges do not cost a tree of everything."""
-    chance = np.random.default_rng(widest)
-    for count in (3, 10_000):
-        low = chance.integers(0, 40_000 - widest + 1, count)
-        high = low + chance.integers(1, widest + 1, count)
-        low, high = np.append(low, [1, 0]), np.append(high, [3, 4])
-        operations, calls = cost(np.arange(40_000), low, high)
-        change = np.zeros(40_001, np.int64)
-        np.add.at(change, low, 1)
-        np.subtract.at(change, high, 1)
-        assert operations <= np.count_nonzero(np.cumsum(change)) + 2 * np.log2(high - low).sum()
-        assert calls <= 4 * np.log2((high - low).max()) + 4
-
-
 @pytest.mark.parametrize("grid", [Grid(100, 1), Grid(60, 7), Grid(3, 2), Grid(5, 5), Grid(2, 5)], ids=str)
 def test_operations_of_a_query(grid: Grid) -> None:
     """Each event is accumulated once; where the step does not divide the size there are two frames a step to slide."""

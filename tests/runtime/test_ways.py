@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from framefold.runtime.sliding import range_facts, van_herk
 from framefold.runtime.sliding.range_facts import runs_by_a_row
 from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
-from framefold.runtime.sliding.scan import Scan, beginnings, piece_size
+from framefold.runtime.sliding.scan import Scan, beginnings
 from framefold.runtime.sliding.van_herk import side_by_side
 
 from ..support.limits import limit_of, limits
@@ -50,21 +50,6 @@ def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]
     assert scan.states["text"][scan.position(block, rows)].tolist() == expected
     assert text.combined <= once + sum(n > 1 for _, n in parts)
     assert text.calls <= max(few, 2 * longest**0.5)
-
-
-def test_pieces_of_long_blocks() -> None:
-    """A landmark over a million rows in two thousand calls; where blocks are short or many they are not cut."""
-    (text, bound), rows = texts(), 1_000_000
-    column = {"text": np.full(rows, "", object)}
-    column["text"][[0, 999, 1000, 123_456, rows - 1]] = list("abcde")
-    one, every = np.zeros(1, np.int64), np.arange(1, rows + 1)
-    places = [0, 998, 999, 1000, 123_455, 123_456, rows - 2, rows - 1]
-    scanned = beginnings(bound, column, one, one + rows, 0 * every, every)["text"][places]
-    assert scanned.tolist() == ["a", "a", "ab", "abc", "abc", "abcd", "abcd", "abcde"]
-    assert text.calls <= 2000
-    assert text.combined <= 2 * rows
-    cases = ([64, 3], 64), ([65, 3], 9), ([5000] * 256, 5000), ([5000] * 255, 71), ([], 1)
-    assert all(piece_size(np.array(lengths, np.int64)) == size for lengths, size in cases)
 
 
 # Two-stacks side by side: long runs, at no more than three a window

@@ -111,12 +111,6 @@ def test_far_apart_times_use_memory_for_events_only(far: int, size: int, every: 
     assert peak < 20e6
 
 
-def test_1970_and_2262() -> None:
-    times = pa.array([0, 9_223_372_036_854], pa.timestamp("ms")).cast(pa.timestamp("us"))
-    window = ff.sliding("1 minute", "1 second")
-    assert len(ff.events(pa.table({"t": times}), time="t").window(window).aggregate(n=ff.Count())) == 120
-
-
 @pytest.mark.parametrize("far", [2**40, 2**62 + 5])
 def test_too_many_empty_windows_are_refused(far: int) -> None:
     events = pa.table({"t": [-far, far]})
