@@ -98,16 +98,6 @@ def test_compensated_sums(batch: tuple[ff.Frames, list[list[Row]], list[float]])
         assert sum_verdict(got, [value for *_, value in rows]) is None
 
 
-def test_compensated_sums_do_not_depend_on_the_order_of_rows() -> None:
-    """The parts above the cut are exact in any order; here everything is above it."""
-    chance = np.random.default_rng(3)
-    values = chance.integers(-(2**30), 2**30, 3000) / 1024
-    for _ in range(3):
-        shuffled = chance.permutation(values)
-        frames = ff.Frames(np.zeros(3000, np.intp), 1, np.arange(3000))
-        assert frames.compensated_sum(shuffled).value()[0] == math.fsum(values)
-
-
 KINDS = [*VALUES, "any floats"]
 
 

@@ -219,21 +219,3 @@ def test_each_row_a_frame() -> None:
         assert found.tobytes() == other[shuffled].tobytes(), name
         found[:] = 0.0
     assert values[0] == 3.0, "what is reduced is left as it is"
-
-
-@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.binary()])
-def test_texts_that_are_only_handed_on(type: pa.DataType) -> None:
-    """They need no dictionary: of several chunks, with nulls, empty and equal ones, of several keys."""
-    texts = pa.chunked_array([["b", None, ""], ["a", "b", "b"], [], [None, "c"]], pa.string()).cast(type)
-    data = pa.table({"t": [0, 1, 2, 3, 4, 5, 6, 7], "k": [1, 0, 1, 0, 1, 1, 0, 1], "s": texts})
-    found = (
-        ff.events(data, time="t", by="k")
-        .window(ff.around(time=(-5, 0)))
-        .aggregate(last=ff.LastN("s", 2), first=ff.FirstN("s", 2))
-    )
-    assert found["last"].type == pa.list_(type)
-    rows = data.to_pylist()
-    for row in found.to_pylist():
-        inside = [each for each in rows if each["k"] == row["k"] and row["at"] - 5 <= each["t"] <= row["at"]]
-        own = [each["s"] for each in inside if each["s"] is not None]
-        assert (row["last"], row["first"]) == (own[-2:], own[:2])
