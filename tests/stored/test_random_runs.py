@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import hypothesis
 import pyarrow as pa
 import pytest
@@ -184,19 +183,3 @@ def test_cases_have_every_operation() -> None:
     assert {at % len(CASES) for each in numbers for at in range(AT_ONCE * each, AT_ONCE * (each + 1))} == set(
         range(len(CASES))
     )
-
-
-def test_sums_are_those_of_duckdb(tmp_path: Path) -> None:
-    chance = random.Random(7)
-    rows = [(chance.randrange(3000), chance.choice("ab"), chance.randrange(100)) for _ in range(2000)]
-    stored = ff.partials(tmp_path / "hours", time="t", by="k", frame=60, n=ff.Count(), spent=ff.Sum("x"))
-    for run in range(5):
-        t, k, x = zip(*rows[run::5], strict=True)
-        stored.append(pa.table({"t": t, "k": k, "x": x}), run=str(run))
-    events = pa.table(dict(zip("tkx", zip(*rows, strict=True), strict=True)))  # noqa: F841  # DuckDB finds it
-    want = duckdb.sql(
-        "select k, s, count(*), sum(x) from events, range(-540, 3000, 60) as steps(s) "
-        "where t >= s and t < s + 600 group by k, s order by k, s"
-    ).fetchall()
-    found = stored.window(ff.sliding(600, every=60)).aggregate().to_pylist()
-    assert [(each["k"], each["window"]["start"], each["n"], each["spent"]) for each in found] == want
