@@ -18,7 +18,7 @@ FIRST = dt.datetime(2026, 1, 1)
 OUTPUTS: dict[str, Any] = {
     "n": ff.Count(), "s": ff.Sum("x"), "f": ff.Sum("y"), "top": ff.Max("x"), "middle": ff.Median("x"),
 }  # fmt: skip
-WINDOWS = [ff.sliding("50 days", every="1 day"), ff.sliding("20 days", every="2 days"), ff.tumbling("3 days")]
+WINDOW = ff.sliding("50 days", every="1 day")
 
 
 def events(chance: random.Random, *days: int) -> pa.Table:
@@ -33,21 +33,16 @@ def events(chance: random.Random, *days: int) -> pa.Table:
     )
 
 
-def at(path: Path, outputs: dict[str, Any] = OUTPUTS, **more: Any) -> ff.StoredPartials:
-    return ff.partials(path, time="t", by="k", frame="1 day", **outputs, **more)
+def at(path: Path) -> ff.StoredPartials:
+    return ff.partials(path, time="t", by="k", frame="1 day", **OUTPUTS)
 
 
-def sixty_days(path: Path, chance: random.Random, late: bool = False, **more: Any) -> tuple[Any, pa.Table]:
-    """A file of each day, and what is in them; rolled up, also before late events come."""
-    stored, tables = at(path, **more), [events(chance, *range(60))]
-    stored.append(tables[0], run="all")
-    if late:
-        stored.roll_up("7 days")
-        stored.roll_up(chance.choice(["10 days", "1 month", ff.tumbling("2 weeks")]))
-        tables.append(events(chance, *chance.sample(range(60), 20)))
-        stored.append(tables[1], run="late")
+def sixty_days(path: Path) -> tuple[Any, pa.Table]:
+    """A file of each day, and what is in them; rolled up."""
+    stored, table = at(path), events(random.Random(1), *range(60))
+    stored.append(table, run="all")
     stored.roll_up("10 days")
-    return stored, pa.concat_tables(tables)
+    return stored, table
 
 
 def ending(whole: list[dict[str, Any]], after: dt.datetime, until: dt.datetime) -> list[dict[str, Any]]:
@@ -65,27 +60,6 @@ def reads(stored: ff.StoredPartials, monkeypatch: pytest.MonkeyPatch) -> list[st
 
     monkeypatch.setattr(pq, "ParquetFile", noted)
     return seen
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("seed", "format"), [(0, "parquet"), (1, "delta"), (2, "ordered")])
-def test_windows_are_those_of_one_query(
-    seed: int, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chance, ordered = random.Random(seed), format == "ordered"
-    outputs = OUTPUTS | ({"grown": ff.Delta("x")} if ordered else {})
-    stored, table = sixty_days(tmp_path, chance, not ordered, outputs=outputs, format=None if ordered else format)
-    whole = ff.events(table, time="t", by="k").window(*WINDOWS).aggregate(**outputs).to_pylist()
-    seen = reads(stored, monkeypatch)
-    for _ in range(4):
-        first = chance.randrange(40, 60)
-        bounds = [FIRST + dt.timedelta(days=day) for day in (first, first + chance.choice([1, 1, 2, 9]))]
-        assert stored.window(*WINDOWS).ending(*bounds).aggregate().to_pylist() == ending(whole, *bounds)
-        key = [row for row in ending(whole, bounds[0], bounds[0] + dt.timedelta(days=1)) if row["k"] == "a"]
-        found = stored.window(WINDOWS[0]).lookup(["a"], at=bounds[0] + dt.timedelta(days=1)).to_pylist()
-        assert found == [row for row in key if row["window"]["end"] - row["window"]["start"] == dt.timedelta(days=50)]
-    assert any(path.startswith("_rollups/") for path in seen) != ordered
-    assert stored.window(*WINDOWS).aggregate().to_pylist() == whole
 
 
 def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,12 +83,12 @@ def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.Monke
 def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored, table = sixty_days(tmp_path, random.Random(1))
+    stored, table = sixty_days(tmp_path)
     late = events(random.Random(2), 30)
     stored.append(late, run="late")
     bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
-    whole = ff.events(pa.concat_tables([table, late]), time="t", by="k").window(WINDOWS[0]).aggregate(**OUTPUTS)
-    window, seen = stored.window(WINDOWS[0]).ending(*bounds), reads(stored, monkeypatch)
+    whole = ff.events(pa.concat_tables([table, late]), time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
+    window, seen = stored.window(WINDOW).ending(*bounds), reads(stored, monkeypatch)
     for files in (1, 0):
         seen.clear()
         assert window.aggregate().to_pylist() == ending(whole.to_pylist(), *bounds)
@@ -123,18 +97,19 @@ def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
 
 
 def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
-    stored, table = sixty_days(tmp_path, random.Random(1))
+    stored, table = sixty_days(tmp_path)
     there = {each.path for each in stored.table.commits.latest().rollups}
     gone = stored.forget(["a"])
     assert there <= {*gone}
     assert not stored.table.commits.latest().rollups
-    stored.roll_up("10 days")
+    for frame in ("10 days", "1 month", ff.tumbling("2 weeks")):
+        stored.roll_up(frame)
     bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
-    whole = ff.events(table, time="t", by="k").window(WINDOWS[0]).aggregate(**OUTPUTS).to_pylist()
+    whole = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS).to_pylist()
     right = [row for row in ending(whole, *bounds) if row["k"] != "a"]
-    assert stored.window(WINDOWS[0]).ending(*bounds).aggregate().to_pylist() == right
+    assert stored.window(WINDOW).ending(*bounds).aggregate().to_pylist() == right
     stored.vacuum(0)
-    assert stored.window(WINDOWS[0]).ending(*bounds).aggregate().to_pylist() == right
+    assert stored.window(WINDOW).ending(*bounds).aggregate().to_pylist() == right
     named = {each.path for each in stored.table.commits.latest().named}
     assert {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.parquet")} == named
     files = [pq.read_table(file)["n.count"].to_pylist() for file in tmp_path.glob("day=*/*.parquet")]
@@ -168,7 +143,7 @@ def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
 
 
 def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
-    sixty_days(tmp_path, random.Random(1))
+    sixty_days(tmp_path)
     path = max((tmp_path / "_framefold").glob("*.json"))
     for name, value in [("path", "../x.parquet"), ("of", [1]), ("begin", "x"), ("rows", None), ("other", 1)]:
         manifest = json.loads(path.read_text())
@@ -182,17 +157,9 @@ def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
 
 
 def test_a_rollup_with_other_rows(tmp_path: Path) -> None:
-    stored, _ = sixty_days(tmp_path, random.Random(1))
+    stored, _ = sixty_days(tmp_path)
     for rolled in tmp_path.glob("_rollups/*/*.parquet"):
         pq.write_table(pq.read_table(rolled).slice(1), rolled)
-    window = stored.window(WINDOWS[0]).ending(*(FIRST + dt.timedelta(days=day) for day in (59, 60)))
+    window = stored.window(WINDOW).ending(*(FIRST + dt.timedelta(days=day) for day in (59, 60)))
     with pytest.raises(ff.EngineError, match=r"_rollups/.* expected \d rows with as many rows"):
         window.aggregate()
-
-
-def test_on_spark(tmp_path: Path, spark: Any) -> None:
-    _, table = sixty_days(tmp_path, random.Random(3), late=True)
-    bounds = [FIRST + dt.timedelta(days=day) for day in (57, 60)]
-    found = at(tmp_path, spark=spark).window(*WINDOWS).ending(*bounds).aggregate().toArrow()
-    whole = ff.events(table, time="t", by="k").window(*WINDOWS).aggregate(**OUTPUTS)
-    assert found.to_pylist() == ending(whole.to_pylist(), *bounds)
