@@ -17,6 +17,7 @@ import framefold as ff
 
 from ..oracles import brute
 from ..oracles.brute import ANY, OF_VALUES, Row, assert_right, close, column, expected, known, ordered, table_of
+from ..oracles.ways import one_window
 from ..support.plans import BoundAggregate
 
 SECOND = dt.timedelta(seconds=1)
@@ -81,12 +82,6 @@ def test_extremes_of_other_types(kind: str, type: pa.DataType) -> None:
         assert_right(operation, table, lambda rows, right=right: right(known(rows)), windows=[(1, 1), (5, 2)])
         if type not in (pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
             assert BoundAggregate("x", operation, [type]).result == type
-
-
-def one_window(column: Any, **outputs: Any) -> dict[str, Any]:
-    """The results over all values of a column."""
-    table = pa.table({"t": [0] * len(column), "x": column})
-    return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).select(list(outputs)).to_pylist()[0]
 
 
 @pytest.mark.parametrize("type", [pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duration("ns")], ids=str)

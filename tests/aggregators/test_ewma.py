@@ -14,8 +14,8 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import WINDOWS, compare, expected, query_of
-from ..support import stages
+from ..oracles.brute import WINDOWS, compare, expected
+from ..oracles.ways import every_way
 from ..support.windows import TimeColumn
 
 HALF_LIFE = 3
@@ -59,15 +59,8 @@ def test_every_way(stream: str) -> None:
     table = pa.table({"t": times, "key": rng.integers(0, 2, 220), "x": x, "at": times})
     for size, every in WINDOWS:
         right = expected(table, ["at", "x"], size, every, weighted)
-        window = ff.sliding(size, every=every, gaps="allow")
-        compare(
-            ff.events(table, time="t", by="key").window(window).aggregate(x=ff.Ewma("x", HALF_LIFE)), right, near(scale)
-        )
-        query = query_of(table, ff.Ewma("x", HALF_LIFE), window)
-        for batches in (3, 17):
-            step = -(-len(table) // batches)
-            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in reversed(range(batches))]
-            compare(stages.results(query, pa.concat_tables(partials)), right, near(scale))
+        for _, result in every_way(ff.Ewma("x", HALF_LIFE), table, "key", size, every):
+            compare(result, right, near(scale))
     ff.check_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}), examples=8)
 
 

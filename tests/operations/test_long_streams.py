@@ -11,7 +11,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.by_definition import Event, Grid, WindowOfKey
+from ..oracles.by_definition import Grid, of_values
 from ..oracles.operations import numeric
 
 ROWS, WIDTH = 8_000, 50
@@ -62,8 +62,8 @@ def test_streams(name: str, every: int) -> None:
     said = []
     for row in map(rows.__getitem__, chosen):
         start, end = row["window"]["start"], row["window"]["end"]
-        own = tuple(Event(0, None, value) for value in values[max(start, 0) : end].tolist())
-        checked = {name: check(row[name], WindowOfKey(None, start, end, own)) for name, (_, check) in CHECKED.items()}
+        own = of_values(values[max(start, 0) : end].tolist())
+        checked = {name: check(row[name], own) for name, (_, check) in CHECKED.items()}
         said += [f"[{start}, {end}) {name}: {wrong}" for name, wrong in checked.items() if wrong]
     assert not said, f"{len(said)} wrong:\n" + "\n".join(said[:10])
 

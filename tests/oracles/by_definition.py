@@ -70,6 +70,11 @@ class WindowOfKey:
         return [event.value for event in self.events if event.value is not None]
 
 
+def of_values(values: Iterable[Any]) -> WindowOfKey:
+    """A window that is no more than its values."""
+    return WindowOfKey(None, 0, 0, tuple(Event(0, None, value) for value in values))
+
+
 def group(key: Any) -> Any:
     """What Spark SQL groups by: null is a group, all NaN are one, and -0.0 is 0.0. Sorts nulls first, NaN last."""
     if isinstance(key, tuple):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support.plans import Operation
-from .by_definition import Event, WindowOfKey, check_average, check_sum, rounded
+from .by_definition import check_average, check_sum, exact_variance, of_values, rounded
 from .exact import about_mean, in_units
 from .ways import by_window, every_way, rows_of_windows
 
@@ -176,10 +176,6 @@ def near_shape(got: Any, right: Any, rows: list[Row]) -> bool:
     return bool(abs(got - right) <= 1e-14 * len(rows) and got >= -len(rows))
 
 
-def exact_variance(values: list[float], ddof: int) -> Fraction | None:
-    return central(values, 2) * len(values) / (len(values) - ddof) if len(values) > ddof else None
-
-
 def middles(found: float) -> list[Fraction]:
     """The middles between a float that is not negative and those next to it, where inf is what follows the largest."""
     near = (max(math.nextafter(found, -math.inf), 0.0), found, math.nextafter(found, math.inf))
@@ -194,10 +190,7 @@ def is_nearest(found: float, exact: Fraction, power: int = 1) -> bool:
 
 
 def variance(ddof: int) -> Callable[[list[Row]], Any]:
-    def right(rows: list[Row]) -> Any:
-        return math.nan if len(rows) > ddof and not finite(rows) else exact_variance(floats(rows), ddof)
-
-    return right
+    return lambda rows: exact_variance(floats(rows), ddof)
 
 
 def nearest(power: int) -> Any:
@@ -211,11 +204,7 @@ def nearest(power: int) -> Any:
 
 def verdict(check: Any) -> Any:
     """Whether a function of results and windows finds nothing wrong."""
-
-    def agree(got: Any, right: Any, rows: list[Row]) -> bool:
-        return check(got, WindowOfKey(None, 0, 0, tuple(Event(0, None, value) for value in floats(rows)))) is None
-
-    return agree
+    return lambda got, right, rows: check(got, of_values(floats(rows))) is None
 
 
 ONE = {

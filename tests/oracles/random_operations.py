@@ -18,7 +18,22 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support.toys import Longest
-from .by_definition import UNIT, Verdict, exact_sum, exact_variance, near, order, rounded, same, sizes
+from . import numeric
+from .brute import discrete, mode
+from .by_definition import (
+    UNIT,
+    Verdict,
+    WindowOfKey,
+    check_geometric_mean,
+    check_variance,
+    exact_sum,
+    near,
+    of_values,
+    order,
+    rounded,
+    same,
+    sizes,
+)
 
 Values = dict[str, Any]
 """The columns of one row."""
@@ -161,15 +176,17 @@ def averages(column: str) -> Right:
     return check
 
 
-def variances(column: str, ddof: int) -> Right:
+def judged(check: Callable[[Any, WindowOfKey], Verdict], column: str) -> Right:
+    """Results of which a verdict on the values of a column finds nothing wrong."""
+    return lambda got, rows: check(got, of_values(known(rows, column)))
+
+
+def paired(right: Callable[[list[Any]], Any], agree: Callable[[Any, Any, list[Any]], bool]) -> Right:
+    """Results that agree with a function of the pairs of y and w."""
+
     def check(got: Any, rows: Sequence[Values]) -> Verdict:
-        values = [float(x) for x in known(rows, column)]
-        exact = exact_variance(values, ddof)
-        if not isinstance(exact, Fraction):
-            return same(got, exact)
-        largest = max(abs(Fraction(x)) for x in values)
-        allowed = (len(values) + 4) * 8 * UNIT * exact + (len(values) * 4 * UNIT * largest) ** 2
-        return near(got, exact, allowed, largest**2 * len(values) > Fraction(2**1020))
+        own = known(rows, "y", "w")
+        return None if agree(got, right(own), own) else f"{got!r} should be {right(own)!r}"
 
     return check
 
@@ -214,12 +231,6 @@ def ranked(function: Callable[[list[int]], Any]) -> Callable[[list[str]], Any]:
     return right
 
 
-def mode(values: list[Any]) -> Any:
-    """The most frequent value, the least of several."""
-    counts = Counter(map(order, values))
-    return next(x for x in values if order(x) == min(counts, key=lambda x: (-counts[x], x)))
-
-
 def distinct(values: list[Any]) -> list[Any]:
     return [x for _, x in sorted({order(x): x for x in values}.items())]
 
@@ -238,11 +249,6 @@ def greatest(values: list[Any]) -> Any:
     return max(values, key=order)
 
 
-def discrete(values: list[Any]) -> Any:
-    """The median that is one of the values."""
-    return sorted(values)[max(0, math.ceil(len(values) / 2) - 1)]
-
-
 def arg(column: str, by: str, sign: int, rank: Callable[[Any], Any] = order) -> Right:
     def right(rows: Sequence[Values]) -> Any:
         there = [row for row in rows if row[by] is not None]
@@ -255,14 +261,6 @@ def bits(ufunc: np.ufunc) -> Callable[[list[int]], int]:
     return lambda values: int(ufunc.reduce(np.array(values, object)))
 
 
-def geometric(got: Any, rows: Sequence[Values]) -> Verdict:
-    values = known(rows, "w")
-    if not values or got is None:
-        return same(got, None if not values else 0)
-    right = math.exp(math.fsum(map(math.log, values)) / len(values))
-    return None if math.isclose(got, right, rel_tol=1e-12) else f"{got!r} should be {right!r}"
-
-
 def ratio(got: Any, rows: Sequence[Values]) -> Verdict:
     """A sum by a count, which is rounded twice."""
     values = known(rows, "y")
@@ -271,25 +269,6 @@ def ratio(got: Any, rows: Sequence[Values]) -> Verdict:
     right = rounded(exact_sum(values)) / len(values)
     alike = got is not None and math.isclose(got, right, rel_tol=1e-14, abs_tol=1e-300)
     return None if alike else f"{got!r} should be {right!r}"
-
-
-def weighted(got: Any, rows: Sequence[Values]) -> Verdict:
-    pairs = [(Fraction(y), Fraction(w)) for y, w in known(rows, "y", "w")]
-    if not pairs:
-        return same(got, None)
-    size = sum(abs(y) * w for y, w in pairs)
-    total = sum(w for _, w in pairs)
-    return near(got, sum(y * w for y, w in pairs) / total, 4 * UNIT * size / total)
-
-
-def covariances(got: Any, rows: Sequence[Values]) -> Verdict:
-    pairs = [(Fraction(y), Fraction(w)) for y, w in known(rows, "y", "w")]
-    if len(pairs) < 2:
-        return same(got, None)
-    means = [sum(side) / len(pairs) for side in zip(*pairs, strict=True)]
-    exact = sum((y - means[0]) * (w - means[1]) for y, w in pairs) / (len(pairs) - 1)
-    largest = max(max(abs(y), abs(w)) for y, w in pairs)
-    return near(got, exact, 64 * len(pairs) * UNIT * largest**2)
 
 
 def grouped(got: Any, rows: Sequence[Values]) -> Verdict:
@@ -345,11 +324,11 @@ CASES: dict[str, Case] = {
     "sum of decimals": case("d", ff.Sum, sums("d")),
     "average": case("x", ff.Average, averages("x")),
     "average of integers": case("i", ff.Average, averages("i")),
-    "weighted": case("y w", ff.WeightedAverage, weighted),
-    "geometric": case("w", ff.GeometricMean, geometric),
-    "variance": case("x", ff.Variance, variances("x", 1)),
-    "variance of integers": case("i", lambda i: ff.Variance(i, ddof=0), variances("i", 0)),
-    "covariance": case("y w", ff.Covariance, covariances),
+    "weighted": case("y w", ff.WeightedAverage, paired(numeric.weighted, numeric.near_weighted)),
+    "geometric": case("w", ff.GeometricMean, judged(check_geometric_mean, "w")),
+    "variance": case("x", ff.Variance, judged(check_variance(1), "x")),
+    "variance of integers": case("i", lambda i: ff.Variance(i, ddof=0), judged(check_variance(0), "i")),
+    "covariance": case("y w", ff.Covariance, paired(*numeric.covariance(1))),
     "distinct sum": case("x", ff.DistinctSum, sums("x", distinct)),
     "count distinct": case("x", ff.CountDistinct, of("x", lambda values: len(distinct(values)), 0)),
     "count distinct texts": case("s", ff.CountDistinct, of("s", lambda values: len(set(values)), 0)),
@@ -401,7 +380,8 @@ CASES: dict[str, Case] = {
     "longest of": case("u flag", lambda u, flag: ff.Filtered(ff.Max(u), flag),
         gives(lambda rows: max(known([row for row in rows if row["flag"]], "u"), default=None))),
     "range of durations": case("u", ff.Range, of("u", extent)),
-    "discrete of durations": case("u", lambda u: ff.Quantile(u, 0.5, method="discrete"), of("u", discrete)),
+    "discrete of durations": case("u", lambda u: ff.Quantile(u, 0.5, method="discrete"),
+        of("u", lambda values: discrete(values, 0.5))),
     "range of times": case("at", ff.Range, of("at", extent)),
     "latest": case("at", ff.Max, of("at", max)),
     "set of times": case("at", ff.CollectSet, of("at", distinct, [])),

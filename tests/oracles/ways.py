@@ -44,3 +44,10 @@ def every_way(operation: Operation, table: pa.Table, by: str, size: int, every: 
 def by_window(result: pa.Table, by: str) -> dict[tuple[Any, int], Any]:
     """The results by key and start."""
     return {(row[by], row["window"]["start"]): row["x"] for row in result.to_pylist()}
+
+
+def one_window(x: Any, /, **outputs: Any) -> dict[str, Any]:
+    """The results over all values of a column ``x``."""
+    table = pa.table({"t": [0] * len(x), "x": x})
+    row: dict[str, Any] = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).to_pylist()[0]
+    return {name: row[name] for name in outputs}

@@ -19,6 +19,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.ways import one_window
 from ..support.command_line import main
 
 
@@ -84,18 +85,16 @@ def test_all_units(unit: str, size: int) -> None:
             assert one == (wanted * scale if name == "range" and wanted is not None else wanted), (name, own)
 
 
-def one_window(values: list[Any], unit: str = "us", **outputs: Any) -> dict[str, Any]:
-    table = pa.table({"t": [0] * len(values), "x": pa.array(values, pa.duration(unit))})
-    found: dict[str, Any] = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).to_pylist()[0]
-    return found
+def durations(values: list[Any], unit: str = "us") -> pa.Array:
+    return pa.array(values, pa.duration(unit))
 
 
 def test_what_does_not_fit_and_what_does() -> None:
     most = 2**63 - 1
     sentence = r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
     with pytest.raises(ff.SumOverflowError, match=sentence):
-        one_window([most, 1], s=ff.Sum("x"))
-    both = one_window([2**62, 2**62, -(2**62)], m=ff.Average("x"), q=ff.Median("x"), s=ff.Sum("x"))
+        one_window(durations([most, 1]), s=ff.Sum("x"))
+    both = one_window(durations([2**62, 2**62, -(2**62)]), m=ff.Average("x"), q=ff.Median("x"), s=ff.Sum("x"))
     assert both["s"] // dt.timedelta(microseconds=1) == 2**62
     assert both["m"] // dt.timedelta(microseconds=1) == rounded(Fraction(2**62, 3))
     assert both["q"] // dt.timedelta(microseconds=1) == 2**62
@@ -103,13 +102,14 @@ def test_what_does_not_fit_and_what_does() -> None:
 
 def test_sums_of_nothing() -> None:
     hour = dt.timedelta(hours=1)
-    found = one_window([None], n=ff.Sum("x"), h=ff.Sum("x", empty=hour), z=ff.Sum("x", empty=0), m=ff.Average("x"))
+    sums = {"n": ff.Sum("x"), "h": ff.Sum("x", empty=hour), "z": ff.Sum("x", empty=0)}
+    found = one_window(durations([None]), **sums, m=ff.Average("x"))
     assert (found["n"], found["h"], found["z"], found["m"]) == (None, hour, dt.timedelta(0), None)
     sentence = r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
     with pytest.raises(ff.QueryError, match=sentence):
-        one_window([1], n=ff.Sum("x", empty=5))
+        one_window(durations([1]), n=ff.Sum("x", empty=5))
     with pytest.raises(ff.QueryError, match=r"which duration\[s\] cannot hold"):
-        one_window([1], unit="s", n=ff.Sum("x", empty=dt.timedelta(microseconds=1)))
+        one_window(durations([1], "s"), n=ff.Sum("x", empty=dt.timedelta(microseconds=1)))
     numbers = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(1))
     with pytest.raises(ff.QueryError, match=r"but 'x' has numbers; expected one$"):
         numbers.aggregate(n=ff.Sum("x", empty=hour))

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
 
+from ..oracles.ways import one_window
+
 TYPES = [pa.int64(), pa.uint64(), pa.int32(), pa.decimal128(12, 3), pa.decimal128(18, 0), pa.decimal128(38, 5)]
 SHARES = [0, 0.25, 0.5, Fraction(1, 3), 0.99, 0.123456789, 1]
-
-
-def whole(column: pa.Array, **outputs: Any) -> dict[str, Any]:
-    """The results of one window over a column ``x``."""
-    table = pa.table({"t": [0] * len(column), "x": column})
-    return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).to_pylist()[0]
 
 
 def quantile(values: list[Any], share: Any) -> float:
@@ -47,7 +41,7 @@ def test_two_neighbours() -> None:
         "range": (ff.Range("x"), 1),
         "top": (ff.TopN("x", 2), [2**53 + 2, 2**53 + 1]),
     }
-    found = whole(pa.array(values), **{name: operation for name, (operation, _) in wanted.items()})
+    found = one_window(pa.array(values), **{name: operation for name, (operation, _) in wanted.items()})
     assert {name: found[name] for name in wanted} == {name: right for name, (_, right) in wanted.items()}
 
 
@@ -72,7 +66,7 @@ def test_any_values(type: pa.DataType) -> None:
     for _ in range(25):
         values = some(type, of)
         means = {} if pa.types.is_decimal(type) else {"mean": ff.Average("x")}
-        found = whole(pa.array(values, type), q=ff.Quantile("x", SHARES), median=ff.Median("x"), **means)
+        found = one_window(pa.array(values, type), q=ff.Quantile("x", SHARES), median=ff.Median("x"), **means)
         assert found["q"] == [quantile(values, share) for share in SHARES]
         assert found["median"] == quantile(values, 0.5)
         if means:
@@ -89,18 +83,3 @@ def test_weighted_means_of_any_integers() -> None:
         query = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(m=ff.WeightedAverage("x", "w"))
         exact = Fraction(sum(a * b for a, b in zip(x.tolist(), w.tolist(), strict=True)), sum(w.tolist()))
         assert abs(Fraction(query["m"][0].as_py()) - exact) <= abs(exact) * Fraction(2) ** -51
-
-
-def test_on_spark(spark: Any, tmp_path: Path) -> None:
-    of = np.random.default_rng(6)
-    times = pa.array(of.integers(0, 20, 300) * 1_000_000, pa.timestamp("us", "UTC"))
-    table = pa.table({"t": times, "x": 2**53 + of.integers(0, 9, 300)})
-    pq.write_table(table, tmp_path / "events.parquet")
-    frame = spark.createDataFrame(table).repartition(2)
-    given: list[Any] = [frame, ff.parquet(str(tmp_path), spark=spark)]
-    for events in given:
-        query = ff.events(events, time="t").window(ff.sliding("4 seconds", every="1 second"))
-        result = query.aggregate(median=ff.Median("x"), mean=ff.Average("x"), xs=ff.CollectList("x")).toArrow()
-        for row in result.to_pylist():
-            assert row["median"] == quantile(row["xs"], 0.5)
-            assert row["mean"] == sum(row["xs"]) / len(row["xs"])

@@ -14,6 +14,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.random_operations import greatest, least
 from ..oracles.windows_rows import holds
 from ..support.inner import answers
 from ..support.loops import needs_loops
@@ -59,15 +60,6 @@ WINDOWS: dict[str, tuple[Any, Where]] = {
         )
     },
 }  # fmt: skip
-
-
-def least(values: list[Any]) -> Any:
-    """NaN is above all."""
-    return min(values, key=lambda value: (value != value, value))
-
-
-def greatest(values: list[Any]) -> Any:
-    return max(values, key=lambda value: (value != value, value))
 
 
 OUTPUTS: dict[str, tuple[Any, str, Callable[[list[Any]], Any]]] = {
