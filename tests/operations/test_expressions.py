@@ -279,15 +279,11 @@ def test_random_expressions_locally(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("ansi", "zone"), [("true", "UTC"), ("false", "Europe/Berlin")])
 def test_random_expressions_on_spark_in_any_session(spark: Any, ansi: str, zone: str) -> None:
+    from ..support.sessions import settings
+
     rows, of = table(40, 17), expressions(60, 17 + len(zone))
-    before = {name: spark.conf.get(name) for name in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")}
-    try:
-        spark.conf.set("spark.sql.ansi.enabled", ansi)
-        spark.conf.set("spark.sql.session.timeZone", zone)
+    with settings(spark, spark__sql__ansi__enabled=ansi, spark__sql__session__timeZone=zone):
         found = query(ff.events(spark.createDataFrame(rows), time="t", by="row"), of).toArrow()
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
     agree(found, rows, of)
 
 

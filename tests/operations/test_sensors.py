@@ -1,26 +1,22 @@
-"""Counters, states, points between which values hold, bars, samples: each window by its definition, on every engine."""
+"""Counters, states, points between which values hold, bars, samples: each window by its definition."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-import os
 import random
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 MINUTE = 60_000_000  # of microseconds
 OUTPUTS = {
@@ -104,22 +100,6 @@ def test_local() -> None:
     shuffled = random.Random(1).sample(events, len(events))
     assert_expected(query(table(events)).aggregate(**OUTPUTS), events)
     assert_expected(query(table(shuffled)).aggregate(**OUTPUTS), events)
-
-
-def test_spark_in_a_batch_and_as_a_stream(spark: SparkSession, tmp_path: Path, rocksdb: None) -> None:
-    events = rows()
-    late = {"t": 2880 * MINUTE, "k": "later", "n": 1, "x": 1.0, "s": "on"}
-    for number in range(4):  # a file is a micro-batch
-        path = tmp_path / f"{number}.parquet"
-        pq.write_table(table([*events, late]).slice(number * 70, 70), path)
-        os.utime(path, (number, number))
-    files = spark.read.parquet(str(tmp_path))
-    batch = query(files).aggregate(**OUTPUTS).toArrow()
-    stream = spark.readStream.schema(files.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path))
-    writer = query(stream.withWatermark("t", "1 minute")).aggregate(**OUTPUTS).writeStream.format("memory")
-    assert writer.queryName("sensors").trigger(availableNow=True).start().awaitTermination(300)
-    for found in (batch, spark.table("sensors").toArrow()):
-        assert_expected(found.filter(pc.field("k") != "later"), events)
 
 
 @pytest.mark.parametrize(

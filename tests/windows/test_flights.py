@@ -95,13 +95,3 @@ def sparks_own(spark: SparkSession, flights: Path) -> pa.Table:
 
 def test_local_is_as_sparks_own(local: pa.Table, sparks_own: pa.Table) -> None:
     assert_same(flat(local), flat(sparks_own))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("combine", ["driver", "executors", "auto"])
-def test_spark(combine: str, spark: SparkSession, flights: Path, sparks_own: pa.Table) -> None:
-    frame = spark.read.parquet(str(flights)).repartition(3)
-    events = ff.events(frame, time="departure", by="origin").options(combine=combine)
-    result = events.window(ff.sliding("6 hours", every="15 minutes")).aggregate(**outputs())
-    assert result.schema["n"].dataType.typeName() == "long"
-    assert_same(flat(result.toArrow()), flat(sparks_own))
