@@ -111,21 +111,6 @@ def test_laws(operation: Operation, events: str) -> None:
     ff.check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=some(40))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("operation", [ff.Sum, ff.Variance, ff.Skewness, ff.Kurtosis, ff.RootMeanSquare, ff.Product])
-def test_laws_of_awkward_streams(operation: Any, stream: str) -> None:
-    ff.check_laws(operation("x"), pa.table({"x": FLOATS[stream]}), examples=12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("streams", [(x, y) for x in STREAMS for y in STREAMS if x != y], ids="-".join)
-@pytest.mark.parametrize("operation", [ff.Covariance, ff.Correlation, ff.LinearTrend, ff.WeightedAverage])
-def test_laws_of_awkward_pairs(operation: Any, streams: tuple[str, str]) -> None:
-    x, y = (drawn(STREAMS[name], 40, seed) for seed, name in enumerate(streams))
-    ff.check_laws(operation("x", "y"), pa.table({"x": x, "y": y}), examples=8)
-
-
 TAKES: list[tuple[list[Any], list[str]]] = [
     ([ff.Min, ff.Max], ANY),
     ([ff.First, ff.Last], ANY),

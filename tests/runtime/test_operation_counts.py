@@ -15,9 +15,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.by_definition import Grid
-from ..support import stages
-from ..support.plans import BoundAggregate, bind
+from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from .ranges import CountingSum
 
@@ -91,24 +89,6 @@ def test_operations_of_few_windows_that_grow() -> None:
     high = np.minimum(np.arange(100, 50_000, 100), 30_000)
     operations, _ = cost(np.arange(30_000), 0 * high, high)
     assert operations <= 30_000 + len(high)
-
-
-@pytest.mark.parametrize("grid", [Grid(100, 1), Grid(60, 7), Grid(3, 2), Grid(5, 5), Grid(2, 5)], ids=str)
-def test_operations_of_a_query(grid: Grid) -> None:
-    """Each event is accumulated once; where the step does not divide the size there are two frames a step to slide."""
-    counting = CountingSum("x")
-    events = pa.table({"t": np.arange(5000), "x": np.ones(5000, np.int64)})
-    window = ff.sliding(grid.size, grid.every)
-    query = bind(events.schema, time="t", by=[], window=window, outputs={"x": counting}, null_time="error")
-    counting.restart()
-    partials = stages.accumulate(query, events, 0)
-    assert (counting.rows, counting.operations) == (sum(len(grid.numbers(t)) > 0 for t in range(5000)), 0)
-    result = stages.results(query, partials)
-    frames_a_window = 2 if grid.size % grid.every and grid.size > grid.every else 1
-    assert counting.operations <= (1 + frames_a_window) * result.num_rows
-    if grid == Grid(100, 1):  # HZ-12: Jet's own example, one event in a hundred windows
-        one = stages.results(query, stages.accumulate(query, events.slice(0, 1), 0))
-        assert one["x"].to_pylist() == [1] * 100
 
 
 # Every kind of windows: 2 or 3 where windows only move forward, O(log n) elsewhere

@@ -59,12 +59,6 @@ POINTS: dict[str, Any] = {
     "several with sessions": (ff.sliding(9, every=4), ff.session(6)),
     "several with rows": (ff.last_rows(3), ff.sliding(9, every=4), ff.around(time=(-5, 2))),
 }  # fmt: skip
-LIVES: dict[str, Any] = {
-    "sliding": ff.sliding(9, every=4),
-    "tumbling": ff.tumbling(6, closed="right"),
-    "snapshots": ff.snapshot(),
-    "several": (ff.sliding(9, every=4), ff.tumbling(15)),
-}
 ORDERED: dict[str, Any] = {"xs": ff.CollectList("x"), "first": ff.First("x"), "v": ff.Variance("x")}
 
 
@@ -108,15 +102,12 @@ def test_every_window_of_the_batch_once(
     assert closed == of_batch(windows, outputs, batches, ties=list(ties))
 
 
-@pytest.mark.parametrize("kind", LIVES)
 @examples(60)
 @given(batches=micro_batches(back=0))
-def test_interval_events(kind: str, batches: list[Batch]) -> None:
-    windows, outputs = LIVES[kind], dict(OUTPUTS)
-    if not isinstance(windows, tuple):
-        outputs["w"] = ff.TimeWeightedAverage("x")
-    stream = Stream(plan_of(windows, outputs, until="u"))
-    assert of_tables(tables(stream, [*batches, (LATEST, [])])) == of_batch(windows, outputs, batches, until="u")
+def test_interval_events_in_windows_of_two_kinds(batches: list[Batch]) -> None:
+    windows = ff.sliding(9, every=4), ff.tumbling(15)
+    stream = Stream(plan_of(windows, OUTPUTS, until="u"))
+    assert of_tables(tables(stream, [*batches, (LATEST, [])])) == of_batch(windows, OUTPUTS, batches, until="u")
     assert stream.late == 0
 
 

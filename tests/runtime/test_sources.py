@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -31,28 +30,6 @@ def aggregate(data: Any, by: str = "k") -> dict[str, list[Any]]:
     result = ff.events(data, time="t", by=by).window(ff.tumbling(5)).aggregate(**outputs)
     assert isinstance(result, pa.Table)
     return {name: result[name].to_pylist() for name in EXPECTED}
-
-
-SOURCES: dict[str, Any] = {
-    "a table": lambda: TABLE,
-    "a table of many chunks": lambda: pa.concat_tables([TABLE.slice(i, 1) for i in range(4)]),
-    "a slice": lambda: pa.concat_tables([TABLE, TABLE]).slice(4, 4),
-    "a record batch": lambda: TABLE.to_batches()[0],
-    "a reader": lambda: TABLE.to_reader(max_chunksize=1),
-    "a data set": lambda: ds.dataset(TABLE),
-    "pandas": lambda: pandas.DataFrame(COLUMNS),
-    "pandas with an index": lambda: pandas.DataFrame(COLUMNS, index=list("wxyz")),
-    "pandas categories": lambda: pandas.DataFrame(COLUMNS).astype({"k": "category"}),
-    "Polars": lambda: polars.DataFrame(COLUMNS),
-    "Polars categories": lambda: polars.DataFrame(COLUMNS, schema_overrides={"k": polars.Categorical}),
-    "string views": lambda: TABLE.set_column(1, "k", TABLE["k"].cast(pa.string_view())),
-    "DuckDB": lambda: asked("SELECT t, k, x FROM events ORDER BY t", events=TABLE),
-}
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_anything_that_speaks_arrow(source: str) -> None:
-    assert aggregate(SOURCES[source]()) == EXPECTED
 
 
 def test_parquet_files_and_folders(tmp_path: Path) -> None:
