@@ -118,6 +118,8 @@ def test_locally(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("writer", by_each_writer("spark", "spark, 64 bits"))
 def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tasks, and as a DataFrame; of Spark's own files locally, too."""
+    from ..support.sessions import settings
+
     if writer in WRITERS:
         write, zone = WRITERS[writer]
         write(tmp_path / "events.parquet")
@@ -127,11 +129,8 @@ def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch:
         texts = [tuple(None if each is None else str(each) for each in pair) for pair in zip(TIMES, ENDS, strict=True)]
         df = spark.createDataFrame([(*pair, x) for x, pair in enumerate(texts, 1)], "t string, end string, x bigint")
         df = df.selectExpr("cast(t as timestamp) t", "cast(end as timestamp) end", "x")
-        spark.conf.set("spark.sql.parquet.outputTimestampType", kind)
-        try:
+        with settings(spark, spark__sql__parquet__outputTimestampType=kind):
             df.coalesce(1).write.parquet(str(tmp_path / "spark"))
-        finally:
-            spark.conf.unset("spark.sql.parquet.outputTimestampType")
         (path,) = (tmp_path / "spark").glob("*.parquet")
         path.rename(tmp_path / "events.parquet")
         each_local_way(tmp_path / "events.parquet", zone, monkeypatch)

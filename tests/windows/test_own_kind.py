@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
 
+from ..support.stream_source import Source
 from ..support.windows import PartialsView, Ranges, Spec, Windows
 
 SECOND = 1_000_000
@@ -54,13 +53,13 @@ def events() -> pa.Table:
     """Events of two keys over a thousand seconds, in no order."""
     rng = np.random.default_rng(5)
     ticks = rng.permutation(rng.integers(0, 1000 * SECOND, 400))
-    keys, x = rng.choice(["a", "b"], 400), rng.integers(-9, 9, 400)
+    keys, x = rng.choice(["a", "b"], 400), rng.integers(-9, 9, 400).astype(float)
     return pa.table({"time": pa.array(ticks).cast(pa.timestamp("us", "UTC")), "key": keys, "x": x})
 
 
-def brute(table: pa.Table, last: int) -> list[tuple[str, int, int, int, int]]:
+def brute(table: pa.Table, last: int) -> list[tuple[str, int, int, int, float]]:
     """Key, bounds in seconds, number and sum of each window that ends by a second."""
-    found: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     for at, key, x in zip(*(table[c].to_pylist() for c in ["time", "key", "x"]), strict=True):
         second, end = int(at.timestamp()), 1
         while end <= second:
@@ -70,7 +69,7 @@ def brute(table: pa.Table, last: int) -> list[tuple[str, int, int, int, int]]:
     return sorted((*window, len(xs), sum(xs)) for window, xs in found.items())
 
 
-def rows(result: pa.Table) -> list[tuple[str, int, int, int, int]]:
+def rows(result: pa.Table) -> list[tuple[str, int, int, int, float]]:
     """The same of a result."""
     bounds = [result["window"].combine_chunks().field(end).cast("int64").to_numpy() // SECOND for end in (0, 1)]
     columns = [result["key"].to_pylist(), *(each.tolist() for each in bounds), *(result[c].to_pylist() for c in "nx")]
@@ -94,14 +93,8 @@ def test_on_spark(spark: Any, combine: str) -> None:
 
 def test_on_a_stream(spark: Any, rocksdb: None, tmp_path: Path) -> None:
     """By what every kind has from the start: events are held back until the watermark has passed them."""
-    table, folder = events().sort_by("time"), tmp_path / "in"
-    folder.mkdir()
-    for number in range(4):
-        pq.write_table(table.slice(100 * number, 100), folder / f"{number}.parquet")
-        os.utime(folder / f"{number}.parquet", (1_000_000_000 + number, 1_000_000_000 + number))
-    stream = spark.readStream.schema("time timestamp, key string, x bigint").option("maxFilesPerTrigger", 1)
-    late = stream.parquet(str(folder)).withWatermark("time", "1 second")
-    result = ff.events(late, time="time", by="key").window(Octaves()).aggregate(**OUTPUTS)
-    writer = result.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
-    writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(120)
-    assert rows(spark.read.parquet(str(tmp_path / "out")).toArrow()) == brute(table, 512)
+    table = events().sort_by("time")
+    source = Source(spark, tmp_path).add(*(table.slice(at, 100) for at in range(0, 400, 100)))
+    late = source.plain.withWatermark("time", "1 second")
+    source.run(out=ff.events(late, time="time", by="key").window(Octaves()).aggregate(**OUTPUTS))
+    assert rows(source.found()) == brute(table, 512)
