@@ -213,13 +213,6 @@ def test_no_file_has_keys_that_are_forgotten(tmp_path: Path) -> None:
     assert stored.forget(["b", None]) == []
 
 
-def test_two_keys_are_forgotten_together(tmp_path: Path) -> None:
-    stored = ff.partials(tmp_path, time="t", by=["k", "x"], frame=60, n=ff.Count())
-    stored.append(events(1), run="1")
-    stored.forget([("a", 1), ("b", 2)])
-    assert not {("a", 1), ("b", 2)} & {(row["k"], row["x"]) for row in rows_of(stored, ff.tumbling(60))}
-
-
 def test_windows_of_the_runs_written_since(tmp_path: Path) -> None:
     stored, _ = three_runs(tmp_path)
     now = dt.datetime.now(dt.UTC)

@@ -60,27 +60,6 @@ def test_beside_other_keys() -> None:
         assert places == sorted(places)
 
 
-WINDOWS: dict[str, list[Any]] = {
-    "empty": [ff.sliding(4, every=2, empty="emit")],
-    "session": [ff.session(13)],
-    "policy": [ff.policy(evict=ff.by_count(2), trigger=ff.by_count(1))],
-    "several": [ff.tumbling(12), ff.last_rows(2)],
-}
-
-
-@pytest.mark.parametrize("window", WINDOWS)
-def test_windows_of_every_kind(window: str) -> None:
-    """As with a number for each key, in their order."""
-    places = sorted({order(key) for key in KEYS})
-    by_number = EVENTS.set_column(1, "s", pa.array([places.index(order(key)) for key in EVENTS["s"].to_pylist()]))
-    expected, found = (
-        ff.events(events, time="t", by="s").window(*WINDOWS[window]).aggregate(n=ff.Count(), x=ff.CollectList("x"))
-        for events in (by_number, EVENTS)
-    )
-    numbered = [row | {"s": places.index(order(row["s"]))} for row in found.to_pylist()]
-    assert numbered == expected.to_pylist()
-
-
 def test_labels_and_keys_to_fill_and_several_inputs() -> None:
     new = {"a": 9, "b": None, "at": None}
     some = pa.array([KEYS[0], new], KIND)
