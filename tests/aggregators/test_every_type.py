@@ -232,12 +232,6 @@ def test_lists_of_lists() -> None:
     assert_right(ff.CollectList("x"), table, known, windows=[(5, 2)])
 
 
-def test_lists_are_in_the_order_of_dates() -> None:
-    table = pa.table({"t": [dt.date(2024, 1, day) for day in (3, 1, 2)], "x": [3, 1, 2]})
-    lists = ff.events(table, time="t").window(ff.tumbling("31 days")).aggregate(x=ff.CollectList("x"))["x"].to_pylist()
-    assert [x for each in lists for x in each] == [1, 2, 3]
-
-
 @pytest.mark.parametrize(
     ("operation", "types", "result"),
     [

@@ -102,11 +102,6 @@ def test_by_definition(name: str) -> None:
     check()
 
 
-def test_of_nothing() -> None:
-    for cases in (numeric(), users()):
-        run_locally(Problem(Grid(3, 2), [], 1, 0), INT, cases)
-
-
 def test_far_apart() -> None:
     """One event in 1970 and one in 2262 are two frames, not as many as there are between them."""
     years = [Event(0, None, 1.5), Event(292 * 365 * 86_400_000_000, None, 2.5)]

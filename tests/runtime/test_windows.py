@@ -18,7 +18,7 @@ import framefold as ff
 from framefold.runtime.frames import window_ranges
 
 from ..support.loops import WAYS, by, without_loops
-from ..support.windows import PartialsView, Ranges, TimeColumn, reach
+from ..support.windows import PartialsView, TimeColumn, reach
 
 TIME = TimeColumn("t", pa.int64())
 
@@ -116,13 +116,6 @@ def test_too_many_empty_windows_are_refused(far: int) -> None:
     events = pa.table({"t": [-far, far]})
     with pytest.raises(ff.QueryError, match="more than one process can hold"):
         ff.events(events, time="t").window(ff.sliding(2, 1, empty="emit")).aggregate(n=ff.Count())
-
-
-def test_no_frames_no_windows() -> None:
-    empty = np.array([], np.int64)
-    ranges = ff.sliding(3, 1).bind(TIME, no_columns).ranges(PartialsView(empty, empty))
-    assert ranges == Ranges(*ranges)
-    assert [len(column) for column in ranges[:5]] == [0] * 5
 
 
 def test_words() -> None:
