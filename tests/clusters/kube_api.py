@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import ssl
 import subprocess
 import time
@@ -16,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .processes import ROOT, running, waited_for
+from ..support.processes import free_port, running
+from .processes import ROOT, waited_for
 
 BINARY, JSON = ROOT / ".venv" / "kubernetes" / "api-server", "application/json"
 
@@ -106,9 +106,3 @@ def api_server(folder: Path) -> Iterator[Api]:
                 break
             time.sleep(0.2)
         yield api
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])

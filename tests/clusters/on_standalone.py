@@ -13,8 +13,9 @@ import pytest
 from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
 from ..spark.test_connect_streams import run_streams
 from ..support.command_line import main
+from ..support.processes import running
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
-from .processes import BARE, QUICK, SPARK, WORKERS, environment, lacks_framefold, running, waited_for
+from .processes import BARE, QUICK, SPARK, WORKERS, environment, lacks_framefold, waited_for
 from .through_connect import server
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh

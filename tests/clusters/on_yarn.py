@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from ..spark.submitting import JOB, expected, found, submit, write_trips
+from ..support.processes import running
 from ..support.sessions import ensure_java
 from .jobs import is_bit_for_bit, options_of, run_demo, run_mishap
-from .processes import BARE, QUICK, ROOT, SPARK, environment, running, waited_for
+from .processes import BARE, QUICK, ROOT, SPARK, environment, waited_for
 
 YARN = ROOT / ".venv" / "yarn"
 CLIENT, CLUSTER = ["--deploy-mode", "client"], ["--deploy-mode", "cluster"]

@@ -6,8 +6,6 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -30,24 +28,6 @@ UNSET = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME", 
 def environment(**more: str) -> dict[str, str]:
     """The variables of a machine that knows nothing of this environment."""
     return {name: value for name, value in os.environ.items() if name not in UNSET} | more
-
-
-@contextmanager
-def running(command: Sequence[object], log: Path, env: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is ended at the end."""
-    with open(log, "wb") as file:
-        process = subprocess.Popen(
-            [str(each) for each in command], stdin=subprocess.PIPE, stdout=file, stderr=file, env=dict(env)
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def waited_for(pattern: str, log: Path, process: subprocess.Popen[bytes], seconds: float = 300) -> re.Match[str]:

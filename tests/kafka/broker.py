@@ -6,13 +6,12 @@ import base64
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from ..support.processes import free_port, listens, running
 from ..support.sessions import local_session
 
 JARS = Path(sys.prefix) / "kafka" / "jars"
@@ -57,13 +57,6 @@ def connector() -> str:
     return ",".join(str(path) for path in sorted(JARS.glob("*.jar")) if path.name.startswith(CONNECTOR))
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @contextmanager
 def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
     """The address of a running broker, which keeps its topics in a folder; and how many partitions each has."""
@@ -77,22 +70,9 @@ def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
     with (folder / "broker.log").open("ab") as log:
         made = [*kafka, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)]
         subprocess.run(made, check=True, stdout=log, stderr=log)
-        process = subprocess.Popen([*kafka, "kafka.Kafka", str(settings)], stdout=log, stderr=log)
-    try:
-        end = time.monotonic() + 90
-        while not listens(port):
-            if process.poll() is not None or time.monotonic() > end:
-                pytest.fail(f"Kafka did not start: {(folder / 'broker.log').read_text()[-3000:]}")
-            time.sleep(0.1)
+    command, ready = [*kafka, "kafka.Kafka", settings], partial(listens, port)
+    with running(command, folder / "broker.log", ready=ready, end=signal.SIGKILL):
         yield f"127.0.0.1:{port}"
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager

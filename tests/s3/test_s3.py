@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyspark")
+
+from ..support.processes import free_port, listens, running
 
 HERE = Path(__file__).parent
 S3 = HERE.parents[1] / ".venv" / "s3"
@@ -28,22 +29,9 @@ def server(tmp_path: Path) -> Iterator[str]:
     program = S3 / "bin" / "moto_server"
     if not program.exists():
         pytest.skip("there is no S3 server to test with: make s3 installs it, where it can be had")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with (tmp_path / "server").open("wb") as log:
-        process = subprocess.Popen([program, "-H", "127.0.0.1", "-p", str(port)], stdout=log, stderr=log)
-    try:
-        until = time.monotonic() + 60
-        while time.monotonic() < until and process.poll() is None:
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+    command, port = [program, "-H", "127.0.0.1", "-p"], free_port()
+    with running([*command, port], tmp_path / "server", ready=partial(listens, port)):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def test_results_are_the_same_there_and_nothing_secret_is_told(server: str, tmp_path: Path) -> None:

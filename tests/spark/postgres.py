@@ -7,13 +7,14 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..support.processes import running
 
 OLDEST = 15
 """The first release with ``NULLS NOT DISTINCT``."""
@@ -37,22 +38,13 @@ def server() -> Iterator[dict[str, str]]:
         os.chown(folder, user.pw_uid, user.pw_gid)
         other = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     data = str(folder / "data")
-    process = None
     try:
         made = [str(bin / "initdb"), "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(made, cwd=folder, check=True, stdout=subprocess.DEVNULL, **other)
         command = [str(bin / "postgres"), "-D", data, "-k", str(folder), "-c", "listen_addresses=", "-c", "fsync=off"]
-        with (folder / "log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **other)
-        ready = [str(bin / "pg_isready"), "-q", "-h", str(folder)]
-        end = time.monotonic() + 60
-        while subprocess.run(ready, check=False).returncode:
-            if process.poll() is not None or time.monotonic() > end:
-                pytest.fail(f"PostgreSQL did not start: {(folder / 'log').read_text()}")
-            time.sleep(0.05)
-        yield {"PGHOST": str(folder), "PGUSER": "tests", "PGDATABASE": "postgres"}
+        asked = [str(bin / "pg_isready"), "-q", "-h", str(folder)]
+        ready = lambda: subprocess.run(asked, check=False).returncode == 0  # noqa: E731
+        with running(command, folder / "log", ready=ready, cwd=folder, **other):
+            yield {"PGHOST": str(folder), "PGUSER": "tests", "PGDATABASE": "postgres"}
     finally:
-        if process is not None:
-            process.terminate()
-            process.wait()
         shutil.rmtree(folder, ignore_errors=True)

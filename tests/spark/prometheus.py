@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
-import subprocess
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -15,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ..support.processes import free_port, running
 
 FOLDER = Path(__file__).parents[2] / "examples" / "watching"
 OURS = "127.0.0.1:9108"
@@ -27,14 +26,6 @@ def program(name: str) -> str:
     if found is None:
         pytest.skip(f"there is no {name} on the PATH: apt-get install prometheus")
     return found
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 class Server:
@@ -65,17 +56,11 @@ def server(folder: Path, port: int) -> Iterator[Server]:
     own = free_port()
     command = [program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}",
                f"--web.listen-address=127.0.0.1:{own}", "--log.level=error"]  # fmt: skip
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-    try:
-        end = time.monotonic() + 60
-        while True:
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{own}/-/ready", timeout=5):
-                break
-            if process.poll() is not None or time.monotonic() > end:
-                pytest.fail(f"Prometheus did not start: {(folder / 'log').read_text()}")
-            time.sleep(0.1)
+
+    def ready() -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{own}/-/ready", timeout=5):
+            return True
+        return False
+
+    with running(command, folder / "log", ready=ready, cwd=folder):
         yield Server(f"127.0.0.1:{own}")
-    finally:
-        process.terminate()
-        process.wait()

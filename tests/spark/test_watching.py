@@ -25,9 +25,10 @@ from prometheus_client.parser import text_string_to_metric_families
 import framefold as ff
 
 from ..support.pages import DOCS
+from ..support.processes import free_port, running
 from ..support.programs import load
 from ..support.stream_source import MINUTE, Source, table
-from .prometheus import FOLDER, free_port, program, server
+from .prometheus import FOLDER, program, server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -180,9 +181,7 @@ def test_the_example_shows_its_figures(tmp_path: Path) -> None:
     port = free_port()
     command = [sys.executable, str(FOLDER / "watched.py"), "--seconds", "600", "--port", str(port)]
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log)
-    try:
+    with running(command, tmp_path / "log", environment, cwd=tmp_path) as process:
 
         def told() -> dict[str, float]:
             assert process.poll() is None, (tmp_path / "log").read_text()
@@ -195,9 +194,6 @@ def test_the_example_shows_its_figures(tmp_path: Path) -> None:
         assert found["framefold_stream_running"] == 1
         assert found["framefold_stream_input_rows_total"] > 0
         assert found["framefold_stream_events_ahead_total"] == 0
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def figures_in(text: str) -> set[str]:
