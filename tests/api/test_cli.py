@@ -131,6 +131,17 @@ def test_every_kind_of_events_gives_the_same_windows_in_every_kind_of_result(
         assert window.field("start").type == pa.timestamp("us", "UTC")
 
 
+def test_where_and_filled(tmp_path: Path) -> None:
+    trips = pa.table({"t": [0, 1, 5, 6], "zone": ["a", "b", "a", "b"], "speed": [20.0, 40.0, 31.0, 50.0]})
+    pq.write_table(trips, tmp_path / "trips.parquet")
+    query = ["--time", "t", "--window", "1", "--where", "speed > 30 and zone <> 'x'", "--empty", "emit"]
+    outputs = ["--agg", "v=last:speed:filled=linear", *COUNT, "--out", str(tmp_path / "out.parquet")]
+    assert command([str(tmp_path / "trips.parquet"), *query, *outputs]) == 0
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found["v"].to_pylist() == pytest.approx([40, 37.75, 35.5, 33.25, 31, 50])
+    assert found["n"].to_pylist() == [1, 0, 0, 0, 1, 1]
+
+
 def test_json_has_no_nan(tmp_path: Path) -> None:
     pq.write_table(pa.table({"t": [0, 5], "x": [float("nan"), float("-inf")]}), tmp_path / "e.parquet")
     out = tmp_path / "r.json"
