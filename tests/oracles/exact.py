@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -20,3 +21,15 @@ def about_mean(values: Sequence[Any]) -> tuple[list[int], Fraction]:
     whole, unit = in_units(values)
     total = sum(whole)
     return [len(whole) * each - total for each in whole], unit / max(len(whole), 1)
+
+
+def spread(values: Sequence[Any], ddof: int) -> tuple[float, float]:
+    """The floats nearest to the variance and to the standard deviation of more than ``ddof`` finite numbers."""
+    away, unit = about_mean(values)
+    exact = sum(each * each for each in away) * unit**2 / (len(values) - ddof)
+    with decimal.localcontext(prec=60):
+        root = (decimal.Decimal(exact.numerator) / exact.denominator).sqrt()
+    try:
+        return float(exact), float(root)
+    except OverflowError:
+        return math.inf, float(root)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 import re
 from collections import defaultdict
@@ -21,7 +20,8 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..oracles.by_definition import rounded
+from ..oracles.by_definition import exact_sum, rounded
+from ..oracles.exact import spread
 from ..support.inner import inner, place_of
 from ..support.sessions import settings
 from ..support.spark_parts import explained
@@ -51,20 +51,6 @@ def by_spark(data: Any, window: Any = WINDOW, by: Any = (), time: str = "t", **c
     return ff.events(data, time=time, by=by).window(window).options(accumulate="spark", **choices)
 
 
-def exact_sum(values: list[float]) -> float:
-    """The sum as IEEE 754 would have it without a rounding on the way."""
-    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
-        return math.nan
-    infinite = [value for value in values if math.isinf(value)]
-    if infinite:
-        return infinite[0]
-    total = sum(map(Fraction, values))
-    try:
-        return float(total)
-    except OverflowError:
-        return math.inf if total > 0 else -math.inf
-
-
 @pytest.mark.parametrize("odd", ["any", "finite", "tiny", "pairs that cancel"])
 def test_sums_of_awkward_floats_are_rounded_correctly(spark: SparkSession, odd: str) -> None:
     """Frames of few values, for two floats to have room for their sum."""
@@ -83,7 +69,7 @@ def test_sums_of_awkward_floats_are_rounded_correctly(spark: SparkSession, odd: 
     assert [row["window"]["start"] for row in found] == sorted(groups)
     for row in found:
         value = groups[row["window"]["start"]]
-        expected = exact_sum(value)
+        expected = rounded(exact_sum(value))
         if math.isfinite(expected) and max(map(abs, value)) >= 2.0**959:  # kept apart from lesser ones
             assert row["x"] == pytest.approx(expected, rel=3e-16), value
         else:
@@ -112,19 +98,6 @@ def columns_of_values() -> dict[str, list[float]]:
     return {kind: values.tolist() for kind, values in kinds.items()}
 
 
-def exact_spread(values: list[float], ddof: int) -> tuple[float, float]:
-    """The floats nearest to the variance and to the standard deviation."""
-    fractions = [Fraction(value) for value in values]
-    mean = sum(fractions, Fraction()) / len(values)
-    exact = sum(((each - mean) ** 2 for each in fractions), Fraction()) / (len(values) - ddof)
-    with decimal.localcontext(prec=60):
-        root = (decimal.Decimal(exact.numerator) / exact.denominator).sqrt()
-    try:
-        return float(exact), float(root)
-    except OverflowError:
-        return math.inf, float(root)
-
-
 @pytest.mark.parametrize(("combine", "ddof"), [("driver", 0), ("executors", 1)])
 def test_variances_of_awkward_floats_are_rounded_correctly(spark: SparkSession, combine: str, ddof: int) -> None:
     """Frames of ten values, of one, and of none but nulls; for executors sums have room for more rows."""
@@ -149,8 +122,8 @@ def test_variances_of_awkward_floats_are_rounded_correctly(spark: SparkSession, 
             assert math.isnan(row["v"])
             assert math.isnan(row["s"])
         else:
-            assert (row["v"], row["s"]) == exact_spread(values, ddof), (row["kind"], values)
-            assert row["kind"] == "odd" or row["total"] == rounded(sum(map(Fraction, values))), (row["kind"], values)
+            assert (row["v"], row["s"]) == spread(values, ddof), (row["kind"], values)
+            assert row["kind"] == "odd" or row["total"] == rounded(exact_sum(values)), (row["kind"], values)
 
 
 def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.exact import about_mean
+from ..oracles.exact import spread
 from ..support.limits import limits
 
 
@@ -30,12 +29,7 @@ def test_a_user_function_is_called_by_one_thread() -> None:
 
 def exact(values: list[float], ddof: int) -> float | None:
     """The deviation, rounded once; None where a window has too few values."""
-    if len(values) <= ddof:
-        return None
-    away, unit = about_mean(values)
-    variance = sum(each * each for each in away) * unit**2 / (len(values) - ddof)
-    with localcontext(prec=60):
-        return float((Decimal(variance.numerator) / Decimal(variance.denominator)).sqrt())
+    return spread(values, ddof)[1] if len(values) > ddof else None
 
 
 STREAMS = {
