@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..support.shards import Stream
-from .micro_batches import Batch, Kind, cumulating, defined, micro_batches, plan_of, rows, sliding, table, tables
+from .micro_batches import (
+    OUTPUTS,
+    Batch,
+    Kind,
+    cumulating,
+    defined,
+    micro_batches,
+    plan_of,
+    rows,
+    sliding,
+    table,
+    tables,
+)
 
 
 @st.composite
@@ -43,11 +55,14 @@ def stream_of(kinds: list[Kind], outputs: Any = None, shards: int = 3, **more: A
     return Stream(plan_of(tuple(kind.spec for kind in kinds), outputs), shards, **more)
 
 
-@given(cases(), st.integers(1, 4), st.integers(1, 4), st.booleans())
-def test_what_both_give_is_what_one_would(case: Any, shards: int, others: int, skip: bool) -> None:
+@given(
+    cases(), st.integers(1, 4), st.integers(1, 4), st.booleans(), st.sets(st.sampled_from(list(OUTPUTS)), min_size=1)
+)
+def test_what_both_give_is_what_one_would(case: Any, shards: int, others: int, skip: bool, names: set[str]) -> None:
     """Where it is refused, nothing is; with ``skip`` windows are left out up to a time that is said."""
     old_kinds, new_kinds, before, after = case
-    old, new = stream_of(old_kinds, None, shards), stream_of(new_kinds, None, others)
+    fewer = {name: OUTPUTS[name] for name in OUTPUTS if name in names}
+    old, new = stream_of(old_kinds, None, shards), stream_of(new_kinds, fewer, others)
     stop, end = after[0][0], after[-1][0]
     with tempfile.TemporaryDirectory() as folder:
         first = list(rows(tables(old, [*before, (stop, [])])))
@@ -63,8 +78,10 @@ def test_what_both_give_is_what_one_would(case: Any, shards: int, others: int, s
         assert not skip
         return
     assert closed == stop or skip
-    results = sorted(rows(tables(new, after)))
-    assert results == by_definition(new_kinds, [*before, *after], max(closed, stop), end)
+    results = sorted(rows(tables(new, after)), key=lambda row: row[:3])
+    right = by_definition(new_kinds, [*before, *after], max(closed, stop), end)
+    kept = [True] * 3 + [name in fewer for name in OUTPUTS]
+    assert results == [tuple(value if own else None for value, own in zip(row, kept, strict=True)) for row in right]
 
 
 def by_definition(kinds: list[Kind], batches: list[Batch], after: int, until: int) -> list[tuple[Any, ...]]:

@@ -16,17 +16,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import framefold as ff
 
+from ..support.stream_source import MINUTE, WINDOWS
+from ..support.stream_source import expected as expected_of
 from .kills.sitecustomize import IN_DRIVER, IN_MOVES, IN_MOVING_TASKS, IN_TASKS, POINTS
 
 PROGRAM = Path(__file__).parent / "kills" / "program.py"
-MINUTE = 60_000_000
-DELAY = 10 * MINUTE
-WINDOWS = ff.sliding("20 minutes", every="5 minutes")
 FEWEST = 3
 """Kills, however long they take."""
 
@@ -49,15 +47,7 @@ def events(number: int) -> pa.Table:
 
 def expected(batches: int) -> pa.Table:
     """The batch's windows that the watermark has closed after so many micro-batches."""
-    together = pa.concat_tables(map(events, range(batches)))
-    watermark = (pc.max(together["time"]).value - DELAY) // 1000 * 1000
-    batch = ff.events(together, time="time", by="key").window(WINDOWS).aggregate(n=ff.Count(), s=ff.Sum("x"))
-    return batch.filter(pc.less_equal(pc.struct_field(batch["window"], "end").cast("int64"), watermark))
-
-
-def once(found: pa.Table) -> Counter[str]:
-    """Windows, to be compared with others."""
-    return Counter(map(repr, found.select(["key", "window", "n", "s"]).to_pylist()))
+    return expected_of(WINDOWS["sliding"], [*map(events, range(batches))], {"n": ff.Count(), "s": ff.Sum("x")})
 
 
 @dataclass

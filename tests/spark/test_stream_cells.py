@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +21,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.sessions import settings
-from ..support.stream_source import MINUTE, Source, every_row, late_events
+from ..support.stream_source import MINUTE, Source, batch_of, between, closing, every_row, late_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,20 +67,6 @@ SECOND = [pa.concat_tables([events(70, 150, 3), events(0, 50, 4, 30)]), events(2
 """Before and after the restart: with events that are late for some of their windows, or for all."""
 
 
-def batch(windows: Any, outputs: dict[str, Any], tables: Sequence[pa.Table]) -> pa.Table:
-    return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**outputs)
-
-
-def closing(table: pa.Table) -> list[int]:
-    """When each window ends, in ticks."""
-    ends = table["at"] if "at" in table.column_names else pc.struct_field(table["window"], "end")
-    return ends.cast("int64").to_pylist()
-
-
-def between(table: pa.Table, after: int, until: int) -> pa.Table:
-    return table.filter(pa.array([after < end <= until for end in closing(table)]))
-
-
 def right(name: str) -> tuple[pa.Table, pa.Table]:
     """The windows that a query gives before the restart, and those after it.
 
@@ -94,8 +79,8 @@ def right(name: str) -> tuple[pa.Table, pa.Table]:
         new = [table.filter(pa.array([tick >= middle for tick in ticks(table)])) for table in SECOND]
     shift = int(name == "rows")  # a window of rows closes behind its last one
     begin = BEGIN if "until" in options else 0
-    before = between(batch(windows, outputs, FIRST), begin - shift, middle - shift)
-    return before, between(batch(windows, outputs, [*FIRST, *new]), middle - shift, end - shift)
+    before = between(batch_of(windows, FIRST, outputs), begin - shift, middle - shift)
+    return before, between(batch_of(windows, [*FIRST, *new], outputs), middle - shift, end - shift)
 
 
 def in_one_query(source: Source) -> DataFrame:
@@ -138,7 +123,7 @@ def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -
     old, new = source.query(SLIDING, shards=2), source.query(COARSER, shards=1)
     middle, end = watermark(*FIRST), watermark(*FIRST, *SECOND)
     first = source.run(out=old.aggregate(**FLOATS))["out"]
-    given, whole = source.found(), batch(SLIDING, FLOATS, FIRST)
+    given, whole = source.found(), batch_of(SLIDING, FIRST, FLOATS)
     assert every_row(given) == every_row(between(whole, 0, middle))
     assert sum(ff.stream_metrics(each)["windows"] for each in first.recentProgress) == len(given)
     rest = old.still_open(tmp_path / "out-checkpoint", **FLOATS).toArrow()
@@ -153,7 +138,7 @@ def test_a_state_goes_on_in_another_query(spark: SparkSession, tmp_path: Path) -
     dropped = source.query(SLIDING, late="drop_partial").late(**FLOATS)
     source.run(late=dropped.union(source.query(ff.last_rows(2)).late(n=ff.Count())))
     query = source.go_on(going_on, "new")
-    coarser = between(batch(COARSER, FLOATS, [*FIRST, *SECOND]), middle, end)
+    coarser = between(batch_of(COARSER, [*FIRST, *SECOND], FLOATS), middle, end)
     assert every_row(source.found()) == every_row(given) + every_row(coarser)
     last_ends = [tick // (2 * STEP) * 2 * STEP + 4 * STEP for tick in ticks(SECOND[0])]
     assert late_events(query) == sum(end <= middle for end in last_ends) > 0
@@ -226,12 +211,12 @@ def test_partials_at_rest_before_a_stream(spark: SparkSession, tmp_path: Path) -
     table.append_stream(source.plain, checkpoint=tmp_path / "rest", availableNow=True).awaitTermination(300)
     assert table.runs()["events"].to_pylist() == [len(each) for each in FIRST]
     late = table.window(SLIDING).aggregate().toArrow()
-    assert every_row(late) == every_row(batch(SLIDING, FLOATS, FIRST))
+    assert every_row(late) == every_row(batch_of(SLIDING, FIRST, FLOATS))
     source.add(*SECOND)
     minute = 40
     begun = source.query(SLIDING, history=table, until=f"1970-01-01T00:{minute}:00+00:00").aggregate(**FLOATS)
     source.run(out=begun)
     begin = [each.filter(pa.array([tick < minute * MINUTE for tick in ticks(each)])) for each in FIRST]
     rest = [each.filter(pa.array([tick >= minute * MINUTE for tick in ticks(each)])) for each in (*FIRST, *SECOND)]
-    whole = batch(SLIDING, FLOATS, [*begin, *rest])
+    whole = batch_of(SLIDING, [*begin, *rest], FLOATS)
     assert every_row(source.found()) == every_row(between(whole, minute * MINUTE, watermark(*SECOND)))

@@ -18,8 +18,8 @@ from pyspark.errors import StreamingQueryException
 import framefold as ff
 
 from ..support.sessions import CHANGELOG
-from ..support.stream_source import SCHEMA, ended
-from .killing import DELAY, MINUTE, WINDOWS, Killed, expected, once
+from ..support.stream_source import Source, every_row
+from .killing import events, expected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,29 +27,16 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
 
-class Stream:
+class Stream(Source):
     """A query on a folder of files, a file a micro-batch, run to the end of its input."""
 
-    def __init__(self, spark: SparkSession, folder: Path, output: str = "out") -> None:
-        self.spark, self.folder, self.output = spark, folder, output
-        self.input = Killed("parquet", folder)
-
-    def run(self, batches: int, sink: Callable[[DataFrame, int], None] | None = None) -> None:
-        self.input.add_until(batches)
-        stream = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{self.folder}/in")
-        events = ff.events(stream.withWatermark("time", f"{DELAY // MINUTE} minutes"), time="time", by="key")
-        result: Any = events.window(WINDOWS).aggregate(n=ff.Count(), s=ff.Sum("x"))
-        writer = result.writeStream.option("checkpointLocation", f"{self.folder}/checkpoint")
-        if sink is None:
-            writer = writer.format("parquet").option("path", f"{self.folder}/{self.output}")
-        else:
-            writer = writer.foreachBatch(sink)
-        writer = writer.trigger(availableNow=True)
-        ended(writer.start(), writer.start)
+    def until(self, batches: int, sink: Callable[[DataFrame, int], None] | None = None) -> None:
+        self.add(*map(events, range(self.count, batches)))
+        result = self.query().aggregate(n=ff.Count(), s=ff.Sum("x"))
+        self.run_into(sink, result, "checkpoint") if sink else self.go_on(result, "checkpoint")
 
     def check(self, batches: int) -> None:
-        found = self.spark.read.parquet(f"{self.folder}/{self.output}").toArrow()
-        assert once(found) == once(expected(batches))
+        assert every_row(self.found()) == every_row(expected(batches))
 
 
 def newest(folder: Path, form: str) -> Path:
@@ -79,7 +66,7 @@ def take_back(checkpoint: Path, sink: Path) -> None:
 def test_a_damaged_file_of_state(spark: SparkSession, tmp_path: Path, changelog: str, damage: str, mended: str) -> None:
     spark.conf.set(CHANGELOG, changelog)
     stream = Stream(spark, tmp_path)
-    stream.run(4)
+    stream.until(4)
     damaged = newest(tmp_path / "checkpoint/state/0/0", "*.changelog" if changelog == "true" else "*.zip")
     kept = damaged.read_bytes()
     if damage == "deleted":
@@ -87,12 +74,12 @@ def test_a_damaged_file_of_state(spark: SparkSession, tmp_path: Path, changelog:
     else:
         damaged.write_bytes(kept[: len(kept) // 2])
     with pytest.raises(StreamingQueryException, match="CANNOT_LOAD_STATE_STORE"):
-        stream.run(6)
+        stream.until(6)
     if mended == "from a copy":
         damaged.write_bytes(kept)
     else:
         take_back(tmp_path / "checkpoint", tmp_path / "out")
-    stream.run(6)
+    stream.until(6)
     stream.check(6)
 
 
@@ -124,13 +111,13 @@ def test_a_full_disk(spark: SparkSession, tmp_path: Path, full: str) -> None:
         pytest.skip(f"who may not mount has no disk to fill: {tried.stderr}")
     try:
         stream = Stream(spark, tmp_path)
-        stream.run(3)
+        stream.until(3)
         fill(disk)
         with pytest.raises(StreamingQueryException) as caught:
-            stream.run(6)
+            stream.until(6)
         assert "No space left on device" in reasons(caught.value)
         (disk / "filling").unlink()
-        stream.run(6)
+        stream.until(6)
         stream.check(6)
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
@@ -155,9 +142,9 @@ def test_a_sink_that_fails_half_way(spark: SparkSession, tmp_path: Path) -> None
     stream = Stream(spark, tmp_path)
     for _ in range(2):
         with pytest.raises(StreamingQueryException, match="OSError: the sink has gone away"):
-            stream.run(6, sink)
+            stream.until(6, sink)
     broken = False
-    stream.run(6, sink)
+    stream.until(6, sink)
     batch = expected(6).to_pylist()
     assert stored == {(row["key"], row["window"]["start"], row["window"]["end"]): (row["n"], row["s"]) for row in batch}
     assert written > len(stored)

@@ -20,7 +20,8 @@ import framefold as ff
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from .killing import Killed, events, expected, once
+from ..support.stream_source import every_row
+from .killing import Killed, events, expected
 from .postgres import server
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def same(found: pa.Table, killed: Killed) -> None:
     """Each window of the batch once, and no other."""
     batch = expected(killed.batches)
     print(f"{killed.kills.total()} kills, {len(batch)} windows: {dict(sorted(killed.kills.items()))}")
-    assert once(found) == once(batch)
+    assert every_row(found) == every_row(batch)
 
 
 @pytest.mark.slow

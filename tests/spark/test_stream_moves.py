@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -19,7 +18,7 @@ pytest.importorskip("google.protobuf")
 import framefold as ff
 
 from ..support.sessions import settings
-from ..support.stream_source import MINUTE, OUTPUTS, Source, every_row, nowhere, rows, table
+from ..support.stream_source import MINUTE, OUTPUTS, Source, batch_of, between, nowhere, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,61 +28,9 @@ pytestmark = pytest.mark.usefixtures("rocksdb")
 COARSER = ff.sliding("20 minutes", every="10 minutes")
 
 
-def ended(windows: pa.Table, after: int) -> pa.Table:
-    """The windows that end after a time."""
-    return windows.filter(pc.greater(pc.struct_field(windows["window"], "end").cast("int64"), after))
-
-
-def batch_of(windows: Any, tables: list[pa.Table]) -> pa.Table:
-    return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**OUTPUTS)
-
-
-def windows_until(table: pa.Table, end: int) -> pa.Table:
-    """The windows that end by a time."""
-    return table.filter(pc.less_equal(pc.struct_field(table["window"], "end").cast("int64"), end))
-
-
 def refuses(call: Callable[[], Any], sentence: str, error: Any = ff.EngineError) -> None:
     with pytest.raises(error, match=sentence):
         call()
-
-
-@pytest.mark.slow
-def test_fewer_outputs_and_more(spark: SparkSession, tmp_path: Path) -> None:
-    """Fewer over shorter windows; more, and longer ones, from a time on; several kinds of windows at once."""
-    tables = [table(0, 38), table(30, 68, seed=1), table(60, 160, seed=2)]
-    source = Source(spark, tmp_path).add(*tables[:2])
-    kinds = ff.sliding("20 minutes", every="5 minutes"), ff.cumulating("30 minutes", every="10 minutes")
-    some = {name: OUTPUTS[name] for name in ("n", "m")}
-    old = source.query(kinds, shards=3)
-    source.go_on(old.aggregate(**some), "old")
-    old.export_state(tmp_path / "old", tmp_path / "state", **some)
-    source.add(tables[2])
-    watermark = pc.max(tables[1]["time"]).value // 1000 * 1000 - 10 * MINUTE
-    fewer, more = (
-        source.query((ff.tumbling("10 minutes"), kinds[1])),
-        source.query(ff.sliding("1 hour", every="10 minutes")),
-    )
-    both = some | {"top": ff.Max("x")}
-    fewer.import_state(tmp_path / "state", tmp_path / "fewer", n=some["n"])
-    with pytest.raises(ff.QueryError, match=r"reach back to .*, and 'top', a new output, has events from .* on only"):
-        more.import_state(tmp_path / "state", tmp_path / "more", **both)
-    closed = more.import_state(tmp_path / "state", tmp_path / "more", skip_incomplete=True, **both)
-    assert closed.timestamp() == (70 + 50) * 60
-    source.go_on(fewer.aggregate(n=some["n"]), "fewer", "fewer-windows")
-    source.go_on(more.aggregate(**both), "more", "more-windows")
-    events = ff.events(pa.concat_tables(tables), time="time", by="key")
-    until = pc.max(tables[2]["time"]).value // 1000 * 1000 - 10 * MINUTE
-    for name, query, begin, outputs in [
-        ("fewer", events.window(ff.tumbling("10 minutes"), kinds[1]), watermark, {"n": some["n"]}),
-        ("more", events.window(ff.sliding("1 hour", every="10 minutes")), closed.timestamp() * 1_000_000, both),
-    ]:
-        # Not the folder: Spark asks there for what the sink notes of all micro-batches, and this one began later.
-        files = map(str, (tmp_path / f"{name}-windows").glob("*.parquet"))
-        found, whole = spark.read.parquet(*files).toArrow(), query.aggregate(**outputs)
-        right = windows_until(ended(whole, begin), until)
-        assert every_row(found.select(right.column_names)) == every_row(right), name
-        assert len(found) > 4
 
 
 @pytest.mark.slow
@@ -106,7 +53,7 @@ def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
         sources[0].go_on(query(5).aggregate(**OUTPUTS), "new")
     assert not [*(tmp_path / "a").glob(".new*")]
     whole, end = batch_of(COARSER, tables), pc.max(tables[-1]["time"]).value - 10 * MINUTE
-    right = windows_until(whole, end)
+    right = between(whole, 0, end)
     assert rows(sources[0].found()) == rows(right)
     assert len(right) > 20
 

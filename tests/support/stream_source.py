@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,13 +130,27 @@ def every_row(found: pa.Table) -> Counter[str]:
     return Counter(repr(sorted(row.items())) for row in found.to_pylist())
 
 
-def expected(windows: Any, tables: list[pa.Table]) -> pa.Table:
+def batch_of(windows: Any, tables: Sequence[pa.Table], outputs: dict[str, Any] = OUTPUTS) -> pa.Table:
+    """The windows of all events by the local engine."""
+    return ff.events(pa.concat_tables(tables), time="time", by="key").window(windows).aggregate(**outputs)
+
+
+def closing(table: pa.Table) -> list[int]:
+    """When each window ends, in ticks."""
+    ends = table["at"] if "at" in table.column_names else pc.struct_field(table["window"], "end")
+    return ends.cast("int64").to_pylist()
+
+
+def between(table: pa.Table, after: int, until: int) -> pa.Table:
+    """The windows that end after one time and by another one."""
+    return table.filter(pa.array([after < end <= until for end in closing(table)], pa.bool_()))
+
+
+def expected(windows: Any, tables: Sequence[pa.Table], outputs: dict[str, Any] = OUTPUTS) -> pa.Table:
     """The batch's windows that end by the watermark."""
-    events = pa.concat_tables(tables)
-    watermark = (pc.max(events["time"]).value - DELAY) // 1000 * 1000
-    found = ff.events(events, time="time", by="key").window(windows).aggregate(**OUTPUTS)
-    reach = watermark - (getattr(windows, "closed", "left") == "right")
-    return found.filter(pc.less_equal(pc.struct_field(found["window"], "end").cast("int64"), reach))
+    watermark = (max(pc.max(each["time"]).value for each in tables) - DELAY) // 1000 * 1000
+    until = watermark - (getattr(windows, "closed", "left") == "right")
+    return between(batch_of(windows, tables, outputs), -(1 << 60), until)
 
 
 def late_events(query: StreamingQuery) -> int:
