@@ -15,7 +15,6 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from ..support.sessions import settings
 from ..support.stream_source import Source, late_events
 
 if TYPE_CHECKING:
@@ -40,26 +39,6 @@ class Given:
         rows = [[value for value in row if not isinstance(value, dt.datetime | tuple)] for row in batch.collect()]
         if rows:
             self.rows.append(sorted(map(tuple, rows)))
-
-
-@pytest.mark.slow
-def test_several_steps_across_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    """Of keys that have changed: windows up to 2079, which begin in 1970, 1996 and 2024."""
-    today = dt.datetime.now(dt.UTC)
-    old, older = dt.datetime(2000, 1, 1, tzinfo=dt.UTC), dt.datetime(1980, 1, 1, tzinfo=dt.UTC)
-    windows = ff.lookback("20000 days", "1000 months", every="20000 days")
-    share = ff.Sum("x").over("20000 days") / ff.Sum("x").over("40000 days")
-    source = Source(spark, tmp_path).add(of_times(("a", today, 1.0), ("a", old, 2.0), ("b", older, 4.0)))
-    given = Given(source, windows, n=ff.Count(), s=ff.Sum("x"), share=share)
-    with settings(spark, spark__sql__streaming__noDataMicroBatches__enabled="false"):  # or the clock would not end it
-        source.run_into(given.take, given.result, "checkpoint", "update")
-        source.add(of_times(("b", old, 5.0)), of_times(("c", today, 1.0), ("a", older, 7.0)))
-        source.run_into(given.take, given.result, "checkpoint", "update")
-    assert given.rows == [
-        [("a", 1, 2, 1.0, 3.0, 1 / 3), ("b", 0, 0, None, None, None)],
-        [("b", 0, 1, None, 5.0, None)],
-        [("a", 1, 2, 1.0, 3.0, 0.1), ("c", 1, 1, 1.0, 1.0, 1.0)],
-    ]
 
 
 @pytest.mark.slow
