@@ -102,35 +102,6 @@ def started(source: Source) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_scrape_while_a_query_runs(spark: SparkSession, tmp_path: Path) -> None:
-    """Beside what Spark itself says of the query, and what its sink has."""
-    tables = [table(NOW, NOW + 20), table(NOW + 25, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
-    source = Source(spark, tmp_path)
-    with shown(spark) as port:
-        with started(source) as query:
-            for number, each in enumerate(tables):
-                source.add(each)
-                read = sum(map(len, tables[: number + 1]))
-                wait(lambda read=read: scraped(port).get("framefold_stream_input_rows_total") == read)
-            query.processAllAvailable()
-            seen = wait(lambda: (found := scraped(port))["framefold_stream_windows_total"] and found)
-            assert seen["framefold_stream_running"] == 1
-            assert abs(time.time() - seen["framefold_stream_last_progress_timestamp_seconds"]) < 300
-            assert seen["framefold_stream_late_events_total"] == 7
-            assert seen["framefold_stream_windows_total"] == len(source.found())
-            watermark = (max(each["time"].cast("int64").to_numpy().max() for each in tables) - 10 * MINUTE) / 1e6
-            assert seen["framefold_stream_watermark_timestamp_seconds"] == pytest.approx(watermark, abs=0.002)
-            assert seen["framefold_stream_state_bytes"] > 0
-            # Micro-batches that only close windows have no rows, and are in Spark's own list, too.
-            took = [each["batchDuration"] / 1000 for each in query.recentProgress if each["observedMetrics"]]
-            assert seen["framefold_stream_micro_batch_duration_seconds_count"] == len(took)
-            assert seen["framefold_stream_micro_batch_duration_seconds_sum"] == pytest.approx(sum(took))
-        ended = wait(lambda: (found := scraped(port))["framefold_stream_running"] == 0 and found)
-        assert ended["framefold_stream_failures_total"] == 0
-        assert "framefold_stream_watermark_lag_seconds" not in ended
-
-
-@pytest.mark.slow
 def test_a_prometheus_reads_all_that_the_dashboard_shows(spark: SparkSession, tmp_path: Path) -> None:
     program("prometheus")
     pytest.importorskip("altair")
