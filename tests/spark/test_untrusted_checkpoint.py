@@ -18,7 +18,7 @@ from pyspark.errors import StreamingQueryException
 
 import framefold as ff
 
-from ..operations.pickled import NEVER, PICKLED
+from ..operations.pickled import PICKLED
 from ..support.inner import place_of
 
 if TYPE_CHECKING:
@@ -90,18 +90,6 @@ def test_what_reads_a_state_asks_first(spark: SparkSession, tmp_path: Path) -> N
     )):  # fmt: skip
         with pytest.raises(ff.QueryError, match=r"expected .stream\(trust_checkpoint=True\)"):
             read(n=PICKLED["GroupedBy"])
-
-
-def test_what_is_no_pickle_needs_no_option(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    add(tmp_path / "in", 0, 0)
-    result = query(stream(spark, tmp_path / "in")).aggregate(**NEVER)
-    add(tmp_path / "in", 1, 200)
-    writer = result.writeStream.format("memory").queryName("no_pickles").trigger(availableNow=True)
-    assert writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(120)
-    (row,) = spark.table("no_pickles").collect()
-    spark.catalog.dropTempView("no_pickles")
-    assert (row["min"], row["last"], row["first_list"], row["text"]) == ("a", "a", [1.0], "a")
 
 
 def test_an_attack_by_a_checkpoint(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
