@@ -18,7 +18,6 @@ pytest.importorskip("pyspark")
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import functions as f
 
 import framefold as ff
 
@@ -130,23 +129,6 @@ def test_tasks_merge_the_partials_of_many_others(
     assert "merged those of several" not in str(last.window(ff.last_rows(2)).explain(n=ff.Count()))
 
 
-@pytest.mark.parametrize("accumulate", ["spark", "python"])
-def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], accumulate: str
-) -> None:
-    df = spark.range(0, 2_000, 1, 4).selectExpr("id - 700 as t", "id % 3 as k", "cast(string(id % 2) as binary) as b")
-    events = ff.events(df, time="t", by=["k", "b"]).window(ff.sliding(100, every=10))
-    query = events.options(accumulate=accumulate)
-    expected = listed(query.aggregate(n=ff.Count(), total=ff.Sum("t")))
-    packed = inner("blobs")
-    cut = lambda merged: packed(merged, 7)  # noqa: E731
-    monkeypatch.setattr(*place_of("blobs"), cut)
-    limit(auto_result_bytes=0)
-    result = query.aggregate(n=ff.Count(), total=ff.Sum("t"))
-    assert result.select(f.spark_partition_id()).distinct().count() > 1
-    assert listed(result) == expected
-
-
 def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
@@ -166,7 +148,9 @@ def test_auto_leaves_nothing_behind(spark: SparkSession) -> None:
     spark.catalog.clearCache()
     before = cached()
     events = ff.events(spark.range(50), time="id").window(ff.tumbling(5)).options(accumulate="python")
-    events.options(combine="auto").aggregate(n=ff.Count())
+    numbered = events.events.window(ff.last_rows(4)).options(combine="driver")
+    for query in (events, numbered):
+        query.aggregate(n=ff.Count())
     assert cached() == before
     kept = events.options(combine="auto", max_driver_partials=0).aggregate(n=ff.Count())
     assert cached() == before + 1

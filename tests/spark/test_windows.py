@@ -67,10 +67,6 @@ def test_anchors_may_be_a_dataframe(spark: SparkSession, arrived: pa.Table) -> N
 # --- what is held, and for how long ---------------------------------------------------------------------------------
 
 
-def cached(spark: SparkSession) -> set[int]:
-    return set(spark.sparkContext._jsc.getPersistentRDDs())  # type: ignore[union-attr]
-
-
 @pytest.mark.slow
 def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -> None:
     """Row numbers stay right when what they were counted on is unpersisted."""
@@ -83,14 +79,6 @@ def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -
         time.sleep(0.5)  # what is released is released in a thread
         assert listed(derived) == listed(expected)
         assert listed(derived) == listed(expected)
-
-
-@pytest.mark.classic("it looks into the JVM of the session")
-def test_the_driver_leaves_nothing_behind(spark: SparkSession, df: DataFrame) -> None:
-    before = cached(spark)
-    for way in ({"combine": "driver"}, {"combine": "auto"}):
-        ff.events(df, time="t", by="k").window(ff.last_rows(4)).options(**way).aggregate(n=ff.Count())
-    assert cached(spark) <= before
 
 
 class Noted(ff.AggregateOperation):
