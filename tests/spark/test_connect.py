@@ -17,6 +17,8 @@ from ..support.programs import WITH_SUPPORT
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 
+from .test_ship import HELPERS
+
 PROGRAM = (
     WITH_SUPPORT
     + """
@@ -107,21 +109,6 @@ spark.stop()
 print("connected")
 """
 )
-
-HELPERS = """
-import dataclasses
-
-
-@dataclasses.dataclass(frozen=True)
-class Tally:
-    n: int = 0
-
-    def plus(self, value):
-        return Tally(self.n + 1)
-
-    def join(self, other):
-        return Tally(self.n + other.n)
-"""
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-import textwrap
 import threading
 import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -24,59 +23,12 @@ import framefold as ff
 from framefold.spark.session import packaging
 
 from ..support.loops import MODULE_OF_LOOPS, loops
-from ..support.programs import WITH_SUPPORT
 from ..support.spark_parts import pickling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-
-PROGRAM = (
-    WITH_SUPPORT
-    + """
-import framefold as ff
-assert ".zip" in ff.__file__, ff.__file__
-from tests.support.sessions import local_session
-from helpers import Tally
-
-bare = {"spark.executorEnv.PYTHONPATH": "", "spark.executor.memory": "1g"}
-spark = local_session("shipping", "local-cluster[2,1,1024]", **bare)
-
-def where(batches):
-    import importlib.util, os, pyarrow as pa, time
-    list(batches)
-    time.sleep(2)
-    found = importlib.util.find_spec("framefold"), importlib.util.find_spec("helpers")
-    yield pa.RecordBatch.from_pydict({"pid": [os.getppid()], "found": [repr(found)]})
-
-df = spark.range(0, 1_000, 1, 4)
-bare = df.mapInArrow(where, "pid long, found string").collect()
-assert {row["found"] for row in bare} == {"(None, None)"}, bare
-assert len({row["pid"] for row in bare}) > 1, bare
-
-class Local(ff.PythonOperation):
-    result = "int64"
-    commutative = True
-    def create(self):
-        return Tally()
-    def accumulate(self, state, value):
-        return state.plus(value)
-    def combine(self, a, b):
-        assert isinstance(a, Tally) and isinstance(b, Tally)
-        return a.join(b)
-    def finish(self, state):
-        return state.n
-
-events = ff.events(df, time="id").window(ff.sliding(100, every=50))
-for way in ("driver", "executors", "auto"):
-    result = events.options(combine=way).aggregate(n=Local("id"), m=ff.Count()).collect()
-    assert [row["n"] for row in result] == [50, *[100] * 18, 100, 50][: len(result)], result
-    assert all(row["n"] == row["m"] for row in result)
-spark.stop()
-print("shipped")
-"""
-)
 
 HELPERS = """
 import dataclasses
@@ -175,23 +127,3 @@ def test_whose_a_module_is() -> None:
 def test_what_does_not_pickle_is_said() -> None:
     with pytest.raises(ff.OperationError, match="cannot be sent to the executors, it does not pickle"):
         pickling.pack(threading.Lock())
-
-
-@pytest.mark.slow
-def test_executors_without_framefold(tmp_path: Path) -> None:
-    """Executors that are processes of their own, of a Python that has no framefold."""
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    (tmp_path / "program.py").write_text(
-        f"import sys; sys.path.insert(0, {packaging.package_zip()!r})\n" + textwrap.dedent(PROGRAM)
-    )
-    # An editable install is found through a hook in site-packages; python -S -c ... leaves it out.
-    wrapper = tmp_path / "python"
-    packages = ":".join(path for path in sys.path if path.endswith("site-packages"))
-    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{packages}" exec {sys.executable} -S "$@"\n')
-    wrapper.chmod(0o755)
-    program = f"import os, sys; sys.executable = {str(wrapper)!r}; exec(open('program.py').read())"
-    (tmp_path / "start.py").write_text(program)
-    done = subprocess.run(
-        [sys.executable, "start.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.stdout.strip().endswith("shipped"), done.stdout + done.stderr
