@@ -24,7 +24,7 @@ import framefold as ff
 from framefold.spark.submission import archive, command, follow, kubernetes
 
 from ..support.command_line import main
-from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, submit_options, without_spark, write_trips
+from .submitting import EXAMPLES, JOB, SMALL, submit, submit_options, without_spark, write_trips
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 
@@ -258,26 +258,6 @@ def test_exit_code_and_output_of_a_job(tmp_path: Path) -> None:
     assert done.stderr.endswith(f"framefold: the job ended with exit code 3; its whole log is in {log}\n")
     assert " INFO " not in done.stderr
     assert "WARN" in log.read_text(), "what Spark's own log says"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
-def test_the_example_gives_the_same_windows_everywhere(master: str, tmp_path: Path) -> None:
-    """Where executors are processes of their own they have no framefold, and no module of the job."""
-    trips, result = write_trips(tmp_path / "trips"), tmp_path / "result"
-    bare = ["--conf", "spark.executorEnv.PYTHONPATH=", "--conf", "spark.executor.memory=1g"]
-    done = submit("--master", master, *SMALL, *bare, JOB, trips, result, env={"PYTHONPATH": ""})
-    assert done.returncode == 0, done.stderr
-    windows = expected(trips)
-    assert done.stdout.endswith(f"{len(windows)} windows in {result}\n")
-    assert found(result) == windows
-
-
-@pytest.mark.slow
-def test_the_demo(tmp_path: Path) -> None:
-    done = submit("--master", "local[2]", "demo", "--rows", 20_000, "--keep", tmp_path / "kept")
-    assert done.returncode == 0, done.stderr
-    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
 @pytest.mark.slow
