@@ -53,18 +53,6 @@ def test_labels_and_keys_to_fill(spark: SparkSession, tmp_path: Path, by: str) -
             assert rows[-1][by] == values[1]
 
 
-def test_types_of_which_none_is_wider(spark: SparkSession) -> None:
-    df = spark.createDataFrame(EVENTS)
-    with pytest.raises(ff.ColumnError, match="the anchors' key 'i' is int64, and 'k' is string; expected one type"):
-        ff.events(df, time="t", by="k").window(ff.windows_from(labels("i"), start="s", end="e", by="i")).aggregate(
-            n=ff.Count()
-        )
-    with pytest.raises(
-        ff.ColumnError, match="the column 'i' of the input 'b' is int, and 'k' of others is string; expected one type"
-    ):
-        ff.together(a=ff.events(df, time="t", by="k"), b=ff.events(df, time="t", by="i"))
-
-
 def test_the_history_of_a_stream(spark: SparkSession) -> None:
     """What is narrower than the stream's is taken; its states have the stream's types, so that nothing wider is."""
     df = spark.createDataFrame(EVENTS).withColumn("x", f.col("i").cast("bigint"))

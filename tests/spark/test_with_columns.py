@@ -17,7 +17,6 @@ from pyspark.sql import types as t
 import framefold as ff
 
 from ..support.spark_results import rows
-from ..windows.test_lookback import SIZES, tables
 from ..windows.test_with_columns import KINDS, events, expected
 
 if TYPE_CHECKING:
@@ -110,19 +109,6 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = spark.readStream.format("rate").load()
     with pytest.raises(ff.QueryError, match=r"with_columns\(\) is asked for a stream.*expected .aggregate"):
         ff.events(stream, time="timestamp").window(ff.last_rows(2)).with_columns(n=ff.Count())
-
-
-def test_lookbacks_as_locally(spark: SparkSession) -> None:
-    table, labels = tables(4, "UTC")
-    events_on_spark, frame = spark.createDataFrame(table), spark.createDataFrame(labels)
-    outputs = {"spent": ff.Sum("x"), "n": ff.Count(), "ids": ff.CollectList("id")}
-    query, local = (ff.events(each, time="t", by="k", ties="id") for each in (events_on_spark, table))
-    wanted = local.window(ff.lookback(*SIZES.values(), at=labels)).aggregate(**outputs)
-    for at in (labels, frame):
-        found = query.window(ff.lookback(*SIZES.values(), at=at)).aggregate(**outputs)
-        assert found.toArrow().to_pylist() == wanted.to_pylist()
-    beside = ff.lookback(*SIZES.values())
-    assert by_id(query.window(beside).aggregate(**outputs)) == by_id(local.window(beside).aggregate(**outputs))
 
 
 def test_columns_of_labels_that_cannot_be_used(spark: SparkSession) -> None:

@@ -271,21 +271,23 @@ def test_three_engines(spark: Any, tmp_path: Path) -> None:
     pq.write_table(events, tmp_path / "events.parquet", row_group_size=50)
     outputs: dict[str, Any] = {
         "n": ff.Count(), "spent": ff.Sum("x"), "r": ff.Sum("x").over("36 hours") / ff.Count().over("1 month"),
+        "ids": ff.CollectList("id"),
     }  # fmt: skip
     df = spark.createDataFrame(events.to_pandas())
-    sources = [ff.events(df, time="t", by="k"), ff.events(ff.parquet(tmp_path, spark=spark), time="t", by="k")]
-    for windows in (
-        {"at": labels}, {"every": "1 day"}, {},
-    ):  # fmt: skip
+    given: list[Any] = [df, ff.parquet(tmp_path, spark=spark)]
+    here, *sources = (ff.events(each, time="t", by="k", ties="id") for each in (events, *given))
+    ways: list[dict[str, Any]] = [{"at": labels}, {"at": spark.createDataFrame(labels)}, {"every": "1 day"}, {}]
+    for windows in ways:
         lookback = ff.lookback("36 hours", "1 month", **windows)
-        local = ff.events(events, time="t", by="k").window(lookback).aggregate(**outputs)
+        local = here.window(ff.lookback("36 hours", "1 month", **({"at": labels} if "at" in windows else windows)))
+        local = local.aggregate(**outputs)
         order = [name for name in ("k", "at", "id") if name in local.column_names]
         key = [(name, "ascending") for name in order]
         for source in sources:
             found = source.window(lookback).aggregate(**outputs).toArrow()
             assert found.column_names == local.column_names
             one, other = found.sort_by(key), local.sort_by(key)
-            for name in [*order, "n_36h", "n_1mo", "spent_1mo", "r"]:
+            for name in [*order, "n_36h", "n_1mo", "spent_1mo", "r", "ids_36h", "ids_1mo"]:
                 assert str(one[name].to_pylist()) == str(other[name].to_pylist())
 
 
