@@ -51,6 +51,9 @@ def test_this_version_has_a_file() -> None:
 CHANGED = {
     r"windows \['20s? .*every 7.*became \['20.*every 5": {"windows": ff.sliding("20 seconds", every="5 seconds")},
     r"outputs: s Sum\('x'\) became Max\('x'\)": {"outputs": OUTPUTS | {"s": ff.Max("x")}},
+    "outputs: most is new": {"outputs": OUTPUTS | {"most": ff.Max("x")}},
+    "outputs: s is gone": {"outputs": {name: OUTPUTS[name] for name in OUTPUTS if name != "s"}},
+    "outputs: t is new, s is gone": {"outputs": {{"s": "t"}.get(name, name): OUTPUTS[name] for name in OUTPUTS}},
     r"by \['key \(string\)'\] became \['i \(int32\)'\]": {"by": "i"},
     r"columns .*'i \(int32\)'.* became .*'i \(int64\)'": {"schema": SCHEMA.set(3, pa.field("i", pa.int64()))},
     r"columns .*'i \(int32\)'.* became .*'i \(double\)'": {"schema": SCHEMA.set(3, pa.field("i", pa.float64()))},
