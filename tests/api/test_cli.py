@@ -23,7 +23,7 @@ from rich.progress import Progress
 import framefold as ff
 
 from ..support.command_line import ALIASES, OPERATIONS, main
-from ..support.inner import inner, place_of
+from ..support.inner import answers, place_of
 from ..support.plans import Operation
 
 START = datetime.datetime(2024, 5, 1)
@@ -305,15 +305,7 @@ def test_files_are_read_as_the_api_reads_them(
     arguments = ["run", str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--engine"]
     assert main([*arguments, "spark", "--explain"]) == 0
     assert "not through the JVM" in capsys.readouterr().out
-    threads = []
-    of_files = inner("readers of files")
-
-    def readers(*asked: Any) -> Any:
-        found = of_files(*asked)
-        threads.append(found and found.threads)
-        return found
-
-    monkeypatch.setattr(*place_of("readers of files"), readers)
+    threads = answers(monkeypatch, "readers of files", lambda found, *_: found and found.threads)
     assert main([*arguments, "local"]) == 0
     assert threads[0] >= pa.cpu_count()
 

@@ -22,7 +22,7 @@ import framefold as ff
 
 from ..oracles.by_definition import exact_sum, rounded
 from ..oracles.exact import spread
-from ..support.inner import inner, place_of
+from ..support.inner import answers, inner, place_of
 from ..support.sessions import settings
 from ..support.spark_parts import explained
 from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
@@ -257,15 +257,8 @@ def test_what_spark_cannot_build_is_left_to_tasks(frame: DataFrame, window: Any,
 
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
-    plans: list[str] = []
-    query, real = ff.events(frame, time="t", by="k").window(WINDOW), inner("groups of SQL")
-
-    def noted(*given: Any) -> Any:
-        plan = real(*given)
-        plans.append(str(explained(plan)))
-        return plan
-
-    monkeypatch.setattr(*place_of("groups of SQL"), noted)
+    query = ff.events(frame, time="t", by="k").window(WINDOW)
+    plans = answers(monkeypatch, "groups of SQL", lambda plan, *_: str(explained(plan)))
     query.aggregate(x=ff.Sum("z"), n=ff.Count())
     tasks = str(query.options(accumulate="python").explain(z=ff.Sum("z")))
     assert "not by Spark itself: accumulate='python'" in tasks

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 import framefold as ff
 
-from ..support.inner import inner, place_of
+from ..support.inner import answers, place_of
 from ..support.limits import limits
 from ..support.spark_parts import COMPUTED, WEIGHT_BYTES, blobs_of, weight_of
 from ..support.spark_results import listed
@@ -50,11 +50,7 @@ def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: 
 
 def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the input, of which events of one time are in many tasks."""
-    taken: list[int] = []
-    real = inner("events that are rows")
-    monkeypatch.setattr(
-        *place_of("events that are rows"), lambda *given, **how: (taken.append(len(given[1])), real(*given, **how))[1]
-    )
+    taken = answers(monkeypatch, "events that are rows", lambda _, *given: len(given[1]))
     df = spark.range(0, 600, 1, 5).selectExpr("id % 4 as t", "id % 3 as k", "cast(id as double) as x")
     events = ff.events(df, time="t", by="k").window(ff.last_rows(4))
     own = Total("t")
@@ -81,8 +77,7 @@ def test_auto_goes_by_the_count(
 ) -> None:
     taken: list[str] = []
     for way in ("to executors", "to a DataFrame", "blobs"):
-        real = inner(way)
-        monkeypatch.setattr(*place_of(way), lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
+        answers(monkeypatch, way, lambda *_, way=way: taken.append(way))
     df = spark.range(0, 2_000, 1, 4).selectExpr("id - 700 as t", "id % 3 as k")
     events = ff.events(df, time="t", by="k").window(ff.tumbling(100))
     results = [listed(events.options(max_driver_partials=most).aggregate(n=ff.Count())) for most in (10, 10_000)]
@@ -101,12 +96,7 @@ def test_auto_goes_by_the_count(
 def test_tasks_merge_the_partials_of_many_others(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:
-    taken: list[str] = []
-    real = inner("choice of a way to combine")
-    monkeypatch.setattr(
-        *place_of("choice of a way to combine"),
-        lambda *of, **more: (found := real(*of, **more), taken.append(found.way))[0],
-    )
+    taken = answers(monkeypatch, "choice of a way to combine", lambda found, *_: found.way)
     odd = "case id % 97 when 0 then null when 1 then double('nan') when 2 then -0.0d when 3 then 1e300"
     df = spark.range(0, 4_000, 1, 40).selectExpr(
         "id % 20 as t", "id div 20 % 2 as k", f"{odd} when 4 then -1e299 else id / 7 end as x"

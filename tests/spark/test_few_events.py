@@ -22,7 +22,7 @@ import framefold as ff
 from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups
 
 from ..oracles.operations import Ledger
-from ..support.inner import inner, place_of
+from ..support.inner import answers, place_of
 from ..support.plans import bind
 from ..support.spark_results import listed
 
@@ -45,16 +45,7 @@ def path(tmp_path: Path) -> str:
 @pytest.fixture
 def collected(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of events that came to the driver."""
-    seen: list[int] = []
-
-    def spied(source: Any, plan: Any) -> Any:
-        found = partials_of(source, plan)
-        seen.append(found[2])
-        return found
-
-    partials_of = inner("few events to partials")
-    monkeypatch.setattr(*place_of("few events to partials"), spied)
-    return seen
+    return answers(monkeypatch, "few events to partials", lambda found, *_: found[2])
 
 
 def query(df: Any, **options: Any) -> Any:
@@ -116,15 +107,7 @@ def test_few_groups_are_put_together_by_one_task(
 ) -> None:
     """With more partials than the driver may have, executors go on, as where groups are not known to be few."""
     limit(few_groups=1 << 14 if few else 0)
-    used: list[tuple[bool, bool]] = []
-    collect = inner("groups of SQL collected")
-
-    def spied(source: Any, limit: int | None) -> Any:
-        found = collect(source, limit)
-        used.append((source.few, found is not None))
-        return found
-
-    monkeypatch.setattr(*place_of("groups of SQL collected"), spied)
+    used = answers(monkeypatch, "groups of SQL collected", lambda found, source, *_: (source.few, found is not None))
     rng = np.random.default_rng(5)
     for number in range(3):
         times = pa.array(rng.integers(0, 100, ROWS) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,17 +171,6 @@ def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> N
     assert sum(source.found()["n"].to_pylist()) == 600
     assert late_events(query) == 0
     assert sum(ff.stream_metrics(each)["events_ahead"] for each in query.recentProgress) == 1
-
-
-@pytest.mark.slow
-def test_keys_are_forgotten(spark: SparkSession, tmp_path: Path) -> None:
-    """Windows without an event go on from 0 to the one from 220 on, which begins within two hours of the last event."""
-    source = Source(spark, tmp_path).add(table(0, 9), table(100, 101), table(300, 301))
-    windows = ff.tumbling("10 minutes", empty="emit")
-    source.run(out=source.query(windows, forget="2 hours").aggregate(n=ff.Count()))
-    found = source.found()
-    assert Counter(found["key"].to_pylist()) == dict.fromkeys("abcd", 23)
-    assert sum(found["n"].to_pylist()) == 600
 
 
 def test_labels_are_dealt_as_spark_does(spark: SparkSession) -> None:

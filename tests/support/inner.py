@@ -5,6 +5,7 @@ Few tests do: those that say how often something is done, or what happens where 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -88,14 +89,16 @@ def inner(name: str) -> Any:
     return getattr(*place_of(name))
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, name: str) -> list[bool]:
-    """Whether each call of a function from now on has given anything but None."""
-    found: list[bool] = []
+def answers(
+    monkeypatch: pytest.MonkeyPatch, name: str, note: Callable[..., Any] = lambda found, *_: found is not None
+) -> list[Any]:
+    """What is noted of the result and the arguments of each call of a function: whether it has given anything."""
+    found: list[Any] = []
     answer = inner(name)
 
-    def watched(*given: Any) -> Any:
-        result = answer(*given)
-        found.append(result is not None)
+    def watched(*given: Any, **how: Any) -> Any:
+        result = answer(*given, **how)
+        found.append(note(result, *given))
         return result
 
     monkeypatch.setattr(*place_of(name), watched)

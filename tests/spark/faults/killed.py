@@ -15,6 +15,9 @@ from pyspark.sql import SparkSession
 
 import framefold as ff
 
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from tests.spark.killing import members
+
 folder, runs, master, *settings = sys.argv[1:]
 ROWS, FILES = 400_000, 8
 
@@ -39,15 +42,7 @@ class Spread(ff.PythonOperation):
 
 
 def executors() -> list[int]:
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            ours = os.getsid(int(name)) == os.getsid(0)
-            if ours and b"CoarseGrainedExecutorBackend" in Path(f"/proc/{name}/cmdline").read_bytes():
-                found.append(int(name))
-        except OSError:
-            continue
-    return found
+    return members(os.getsid(0), "CoarseGrainedExecutorBackend")
 
 
 def events() -> pa.Table:
