@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import FarTimesWarning, NullTimeError
-from ..aggregators.states.alike import are_numbers, numbers
+from ..aggregators.states.alike import numbers
 from ..aggregators.states.arrays import Index
 from ..aggregators.states.categories import Categories
 from .accumulate.accumulate import accumulate
@@ -37,7 +37,7 @@ from .plan.text_codes import is_held, with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way, warn, warn_of_nulls
 from .results.as_they_come import goes_row_by_row, is_as_of, results_as_of, results_as_they_come
-from .results.beside import put_beside
+from .results.beside import put_beside, put_beside_labels
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.filled import filled
@@ -90,11 +90,7 @@ class LocalEngine:
             source = self.source
             found = beside_labels(source.batches(query.columns).read_all(), query) if is_held(source) else None
             found = self.run(query, options) if found is None else with_extensions(found, query, source.schema)
-            labels, place = found.column(0).to_numpy(), None
-            if not (len(labels) == len(rows) and are_numbers(labels)):
-                place = np.full(len(rows), -1)
-                place[labels] = np.arange(len(found))
-            return put_beside(rows, place, found.remove_column(0))
+            return put_beside_labels(rows, found)
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)

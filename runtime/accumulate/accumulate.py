@@ -52,7 +52,7 @@ def accumulate(
         If an event has no time, unless the plan drops those.
     """
     raise_mmap_threshold()
-    rows = in_windows(plan, rows_of(plan, events))
+    rows = in_windows(plan, rows_of(plan, events, own=starts is None))
     if not len(rows.ticks):
         return Partials.none(plan)
     lives = None if plan.until is None else lives_of(plan, rows)
@@ -102,8 +102,8 @@ class Rows(NamedTuple):
     inside: Bools | None
 
 
-def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch) -> Rows:
-    """Events as columns, without those that the plan drops."""
+def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch, *, own: bool) -> Rows:
+    """Events as columns, without those that the plan drops; in frames of their own key (``own``), if these exist."""
     types = plan.input_schema
     events = (pa.Table.from_batches([events]) if isinstance(events, pa.RecordBatch) else events).select(types.names)
     if plan.null_time == "drop":
@@ -112,7 +112,13 @@ def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch) -> Rows:
     keys = [key_column(events, name, types.field(name).type) for name in plan.by]
     ticks = plan.times.ticks(columns[plan.time])
     ranks = plain(events.column(plan.rank), pa.int64()).to_numpy() if plan.in_rows else None
-    return Rows(columns, keys, ticks, ranks, *(frames_of(plan, ticks, ranks) if len(ticks) else (ticks, None, None)))
+    if not len(ticks):
+        return Rows(columns, keys, ticks, ranks, ticks, None, None)
+    frames, bounds, inside = frames_of(plan, ticks, ranks)
+    if own and (of_keys := plan.axis.own_frames) is not None and len(of_keys.keys) == len(keys):
+        frames, inside = of_keys.of_rows(keys, frames)
+        bounds = None
+    return Rows(columns, keys, ticks, ranks, frames, bounds, inside)
 
 
 def in_windows(plan: Plan, rows: Rows) -> Rows:

@@ -254,6 +254,11 @@ class Windows(ABC):
         """
         return None
 
+    @property
+    def anchor_frames(self) -> tuple[Ints, Ints] | None:
+        """The first frame of each anchor's window, and the first one after it; None where there are no anchors."""
+        return None
+
     def of_anchors(self, rows: Ints, keys: pa.Array, ticks: tuple[int, int]) -> Windows | None:
         """The same of some anchors, with other keys: a single column; None where each event's tick is no frame.
 

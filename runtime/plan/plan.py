@@ -24,6 +24,7 @@ from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
+from ..frames.own_frames import OwnFrames
 from ..frames.partials_view import PartialsView, is_column
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.windows import Windows
@@ -153,6 +154,14 @@ class Axis:
             frames = frames + more
             inside = None if inside is None or also is None else inside | also
         return frames, None if self.keeps_gaps or self.beside == "event" else inside
+
+    @cached_property
+    def own_frames(self) -> OwnFrames | None:
+        """The frames of each key by itself; None where all keys have the same.
+
+        They are of results beside labels only: streams keep partials for more windows than these.
+        """
+        return OwnFrames.of(self.windows) if self.beside == "label" and self.alike and not self.intervals else None
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""

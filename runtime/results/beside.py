@@ -122,6 +122,15 @@ def results_at(column: Column, rows: Ints) -> Column:
     return joined(at_once(lambda some: at_rows(column, rows[some]), parts_of(len(rows))))
 
 
+def put_beside_labels(rows: pa.Table, results: pa.Table) -> pa.Table:
+    """Labels with results beside them, whose first column is the number of the label; null without a result."""
+    labels, place = one_array(results.column(0)).to_numpy(), None
+    if not (len(labels) == len(rows) and are_numbers(labels)):
+        place = np.full(len(rows), -1)
+        place[labels] = np.arange(len(labels))
+    return put_beside(rows, place, results.remove_column(0))
+
+
 def put_beside(rows: pa.Table, place: Ints | None, results: pa.Table) -> pa.Table:
     """A table with the columns of another, for each row those at its place there (None: its own); null at -1."""
     columns = results.columns

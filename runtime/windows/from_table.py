@@ -160,6 +160,10 @@ class Anchored(Windows):
     def anchor_ticks(self) -> tuple[Ints, Ints] | None:
         return self._ticks if self.keys and self.emits_empty else None
 
+    @property
+    def anchor_frames(self) -> tuple[Ints, Ints] | None:
+        return self._edges[1:]
+
     @cached_property
     def _ticks(self) -> tuple[Ints, Ints]:
         """The first tick of each window, and the first one after it."""

@@ -27,7 +27,7 @@ from ..options import Options
 from ..session.errors import reraise, stopped_named
 from ..session.filtered import filtered
 from . import driver
-from .beside import beside_events, beside_labels
+from .beside import beside_events
 from .decision import Decision, decide
 from .events_source import EventsSource
 from .explain import IN_WHOLE_KEYS, stages
@@ -54,8 +54,8 @@ class DataFrameEngine:
         with stopped_named():
             return input_schema(self.df, used)
 
-    def run(self, plan: Plan, options: Options) -> DataFrame:
-        """The results of a plan, sorted by key and window, or by key and ``at``.
+    def run(self, plan: Plan, options: Options, labels: pa.Table | None = None) -> DataFrame:
+        """The results of a plan, sorted by key and window, or by key and ``at``; or labels with these beside them.
 
         Raises
         ------
@@ -64,16 +64,16 @@ class DataFrameEngine:
             ``"auto"``; with ``"executors"`` its sentence is in the exception that Spark raises when the result is used.
         """
         with stopped_named():
-            return run(self.df, plan, self._decide(plan, options))
+            return run(self.df, plan, self._decide(plan, options), labels)
 
     def beside(self, plan: Plan, options: Options, rows: Sequence[str] | pa.Table) -> DataFrame:
         """Events, or labels, with the outputs of a plan beside them; those of events are computed when they are used.
 
         Errors of the plan are raised as by :meth:`run`, those of events in the exception of Spark's.
         """
+        if isinstance(rows, pa.Table):
+            return self.run(plan, options, rows)
         with stopped_named():
-            if isinstance(rows, pa.Table):
-                return beside_labels(rows, self.run(plan, options))
             return beside_events(self.df, plan, rows)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
@@ -163,14 +163,14 @@ class DataFrameEngine:
         return decide(plan, options)
 
 
-def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
+def run(df: DataFrame, plan: Plan, decision: Decision, labels: pa.Table | None = None) -> DataFrame:
     """The results of a plan over a DataFrame; see `DataFrameEngine.run`."""
     schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.result_keys])
     if decision.combine == "executors":
         require_readable(df, plan.columns)
     job = Job(plan, schema, decision.blocks).trusting()
     with reraise(df.sparkSession, lambda: df, plan):
-        return driver.run(df.sparkSession, source_of(df, job, decision), job, decision)
+        return driver.run(df.sparkSession, source_of(df, job, decision), job, decision, labels)
 
 
 def source_of(df: DataFrame, job: Job, decision: Decision) -> PartialsSource:

@@ -57,20 +57,20 @@ class FileEngine(DataFrameEngine):
         found = input_schema(self.df, used) if by_spark else self.scan.schema
         return self.scan.with_zones(self.scan.with_orders(found, used))
 
-    def run(self, plan: Plan, options: Options) -> DataFrame:
+    def run(self, plan: Plan, options: Options, labels: pa.Table | None = None) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan
         read = decision.read
         if read is not None and read.by == "spark":
             asked = options.read == "spark" or options.accumulate == "spark"
             LOGGER.log(logging.INFO if asked else logging.WARNING, "Spark reads the files, not tasks: %s", read.why)
-            return run(dataframe(scan, plan.columns), plan, decision)
+            return run(dataframe(scan, plan.columns), plan, decision, labels)
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info("the events are read %s", self._read(plan, decision))
         keys = [scan.kinds[name] for name in plan.result_keys]
         schema = output_schema(plan.result_schema, [kind for kind in keys if kind is not None])
         job = Job(plan, schema, decision.blocks).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
-            return driver.run(scan.spark, ScanSource(scan, job, decision), job, decision)
+            return driver.run(scan.spark, ScanSource(scan, job, decision), job, decision, labels)
 
     def partials(self, job: Job, options: Options) -> tuple[PartialsSource, Decision]:
         decision = self._decide(job.plan, options)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ...aggregators.errors import QueryError
@@ -25,9 +26,9 @@ from .scan import Scan
 class ScannedDataFrameEngine(DataFrameEngine):
     """Queries over a DataFrame, whose files tasks read where it is nothing but these."""
 
-    def run(self, plan: Plan, options: Options) -> DataFrame:
+    def run(self, plan: Plan, options: Options, labels: pa.Table | None = None) -> DataFrame:
         files = self._files(plan, options)
-        return super().run(plan, options) if files is None else files.run(plan, options)
+        return super().run(plan, options, labels) if files is None else files.run(plan, options, labels)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         files = self._files(plan, options)

@@ -58,7 +58,7 @@ class StreamEngine(DataFrameEngine):
             "which gives the key and the time of each event"
         )
 
-    def run(self, plan: Plan, options: Options) -> DataFrame:
+    def run(self, plan: Plan, options: Options, labels: pa.Table | None = None) -> DataFrame:
         """The results of windows as a watermark closes them, each once; before and after that where options say so.
 
         Raises

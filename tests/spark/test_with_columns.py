@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 
 import framefold as ff
 
+from ..support.spark_parts import COMPUTED
 from ..support.spark_results import rows
 from ..windows.test_with_columns import KINDS, events, expected
 
@@ -83,8 +84,9 @@ def test_events_without_a_time_stay(spark: SparkSession) -> None:
         ff.events(df, time="t").window(windows).with_columns(n=ff.Count()).collect()
 
 
-@pytest.mark.parametrize("combine", ["driver", "executors"])
-def test_labels_come_back_in_their_order(spark: SparkSession, combine: Any) -> None:
+@pytest.mark.parametrize("way", [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}])
+def test_labels_come_back_in_their_order(spark: SparkSession, way: dict[str, Any]) -> None:
+    """Computed once, and beside labels where these are, unless it is to be lazy."""
     table, rng = events(2), np.random.default_rng(3)
     start = rng.integers(-3, 20, 30)
     columns = {"n.o": np.arange(30)[::-1], "k": ["a", "b", "zz"] * 10, "from": start, "to": start + 4, "x": ["u"] * 30}
@@ -94,7 +96,8 @@ def test_labels_come_back_in_their_order(spark: SparkSession, combine: Any) -> N
     for data, given in ((table, labels), (df, labels), (df, frame)):
         windows = ff.windows_from(given, start="from", end="to", by="k", empty="skip")
         query = ff.events(data, time="t", by="k", ties="id").window(windows)
-        found = query.options(combine=combine).with_columns(ids=ff.CollectList("id"), n=ff.Count())
+        found = query.options(**way).with_columns(most=ff.Max("id"), first=ff.First("id"), n=ff.Count())
+        assert data is table or (found in COMPUTED) == ("executors" not in way.values())
         wanted = wanted or rows(found)
         assert rows(found) == wanted
     assert [row["n.o"] for row in wanted or []] == columns["n.o"].tolist()

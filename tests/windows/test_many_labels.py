@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
@@ -152,6 +157,31 @@ def test_regular_windows_slide_by_themselves_beside_others() -> None:
     for name, first, last in (("near", -9, 0), ("far", -30, 5)):
         wanted = [max(v for at, v in zip(t, x, strict=True) if now + first <= at <= now + last) for now in t]
         assert found[name].to_pylist() == wanted
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
+@pytest.mark.parametrize("keys", [[], ["k"], ["k", "n"]])
+def test_events_between_the_windows_of_their_key_are_one(
+    keys: list[str], closed: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of files in several batches, and no more of them than bounds of windows: other keys' windows cut nothing."""
+    table, labels = events(900, 0, 1), events(40, 3, 2).rename_columns(["k", "n", "at", "x"]).drop("x")
+    labels = labels.append_column("from", pc.subtract(labels["at"], 9))
+    pq.write_table(table, tmp_path / "events.parquet", row_group_size=100)
+    given = ff.windows_from(labels, start="from", end="at", by=keys, closed=closed)
+    windows = {size: right(table, labels, keys, size, closed) for size in (3, 9, 100)}
+    for asked, sizes in ((ff.lookback(3, 100, at=labels, closed=closed), (3, 100)), (given, (9,))):
+        caplog.clear()
+        query = ff.events(ff.parquet(tmp_path), time="t", by=keys).window(asked)
+        with limits(lookback_edges=4, file_batch_rows=100), caplog.at_level(logging.INFO, "framefold"):
+            found = query.with_columns(**{name: operation for name, (operation, _) in OUTPUTS.items()})
+        (made,) = re.findall(r"has ([\d,]+) partials", caplog.text)
+        assert int(made.replace(",", "")) <= len(labels) * (len(sizes) + 2), keys
+        for size in sizes:
+            for name, (_, result) in OUTPUTS.items():
+                of_size = f"{name}_{size}" if len(sizes) > 1 else name
+                assert found[of_size].to_pylist() == list(map(result, windows[size])), (of_size, keys)
 
 
 def test_labels_without_events_and_keys_of_other_types() -> None:
