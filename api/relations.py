@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, cast, overload
 
@@ -78,6 +78,8 @@ class Relation(Generic[Result]):
     """The relations that it is the union of."""
     lasts: int | None = None
     """The most ticks from the time of a row to its end; None where it may go on for ever."""
+    remade: Callable[[Callable[[Any], Any]], Any] | None = None
+    """The data of groups anew, of the rows that a function keeps; None where they are not computed at each use."""
 
     def __repr__(self) -> str:
         return str(self.explain())
@@ -125,7 +127,11 @@ class Relation(Generic[Result]):
             below = windowed(replace(origin.events, engine=origin.events.engine.where(condition)), origin.spec)
             return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
         told = ((words, STAYS[None if origin is None else origin.windows.valid_by]), *self.told)
-        return replace(self, data=self.operators.where(self.data, condition), told=told, origin=None)
+
+        def kept(rows: Any) -> Any:
+            return self.operators.where(rows, condition)
+
+        return replace(self, data=kept(self.data), told=told, origin=None, remade=self._remade(kept))
 
     def _pushed(self, origin: Origin, condition: Any) -> str | None:
         """Why a condition may be on the events; None where it may not."""
@@ -154,10 +160,13 @@ class Relation(Generic[Result]):
         for name in computed:
             if name in RESERVED or name in wanted:
                 raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
-        found = self.operators.select(self.data, wanted, computed)
+
+        def selected(rows: Any) -> Any:
+            return self.operators.select(rows, wanted, computed)
+
         words = ", ".join([*wanted, *(f"{name} = {text_of_column(each)}" for name, each in computed.items())])
-        kept = self._then(found, self.updates, f"select {words}", "rows keep their validity")
-        return replace(kept, lasts=self.lasts)
+        kept = self._then(selected(self.data), self.updates, f"select {words}", "rows keep their validity")
+        return replace(kept, lasts=self.lasts, remade=self._remade(selected))
 
     def join(
         self,
@@ -343,8 +352,13 @@ class Relation(Generic[Result]):
         updates, why = replacing(self.updates, "weak"), "a group's row is replaced, and gone with its last row"
         if self.operators.streaming:
             return self._then(self._stream_aggregate(keys, outputs), updates, words, why)
-        found = self.operators.merged(self._snapshots(self.data, keys, outputs), keys)
-        return self._then(found, updates, words, why)
+
+        def groups(rows: Any) -> Any:
+            return self.operators.merged(self._snapshots(rows, keys, outputs), keys)
+
+        below = self.remade or (lambda keep: keep(self.data))
+        again = (lambda keep: groups(below(keep))) if self.operators.recomputes else None
+        return replace(self._then(groups(self.data), updates, words, why), remade=again)
 
     def at(self, instant: Instant) -> Result:
         """The rows valid at an instant, such as ``"2026-05-01"``: what was true then.
@@ -352,7 +366,8 @@ class Relation(Generic[Result]):
         One without a zone is in that of the times, on Spark in the session's.
         """
         self._no_views("at")
-        return cast(Result, self.operators.result(self.operators.at(self.data, self._tick(instant, "at()"))))
+        tick = self._tick(instant, "at()")
+        return cast(Result, self.operators.result(self.operators.at(self._valid_at(1, tick, tick), tick)))
 
     def states(self, every: Duration, *, since: Instant | None = None, until: Instant | None = None) -> Result:
         """The rows valid at each multiple of a step, with the instant as ``at``.
@@ -365,7 +380,18 @@ class Relation(Generic[Result]):
         bounds = [
             None if each is None else self._tick(each, name) for each, name in ((since, "since"), (until, "until"))
         ]
-        return cast(Result, self.operators.result(self.operators.states(self.data, step, *bounds)))
+        return cast(Result, self.operators.result(self.operators.states(self._valid_at(step, *bounds), step, *bounds)))
+
+    def _valid_at(self, every: int, since: int | None, until: int | None) -> Any:
+        """The data, of which groups have only rows that are valid at some of these steps: they are right there."""
+        if self.remade is None or until is None:  # without an end steps go on to the last change of all rows
+            return self.data
+        return self.remade(lambda rows: self.operators.valid_at(rows, every, since, until))
+
+    def _remade(self, above: Callable[[Any], Any]) -> Callable[[Callable[[Any], Any]], Any] | None:
+        """As :attr:`remade`, with an operator above that leaves validities as they are."""
+        remade = self.remade
+        return None if remade is None else lambda keep: above(remade(keep))
 
     def changes(self) -> Result:
         """What changes when: ``at``, ``change`` (``"insert"`` or ``"delete"``), ``weight`` (+1 or -1), and the row.

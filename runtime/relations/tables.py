@@ -66,7 +66,7 @@ class TableOperators:
     """The operators on tables of this process; the methods are those of :class:`framefold.relations.Operators`."""
 
     engine_name = "the local engine"
-    streaming = False
+    streaming = recomputes = False
 
     def names(self, data: Lazy) -> list[str]:
         return list(data.schema.names)

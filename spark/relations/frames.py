@@ -48,6 +48,8 @@ class DataFrameOperators:
 
     engine_name = "Spark"
     streaming = False
+    recomputes = True
+    """Whether data are computed again at each use."""
 
     def names(self, data: DataFrame) -> list[str]:
         return list(data.columns)
@@ -244,20 +246,23 @@ class DataFrameOperators:
         check_apart(data.sparkSession, [AT, *others])
         rows, inner = renamed(data)
         rows = rows.withColumns(dict(zip((FIRST, UNTIL), validity(rows), strict=True)))
-        ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
-        bounds = rows.agg(f.min(FIRST).alias("#low"), f.greatest(f.max(FIRST), f.max(ends)).alias("#high"))
-        low = f.col("`#low`") if since is None else f.lit(since)
-        high = f.col("`#high`") if until is None else f.lit(until)
-        rows = rows.crossJoin(f.broadcast(bounds))
-        origin = since or 0
-        begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
-        end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
+        high = f.lit(until)
+        if until is None:  # which takes all rows twice
+            ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
+            last, high = rows.agg(f.greatest(f.max(FIRST), f.max(ends)).alias("#high")), f.col("`#high`")
+            rows = rows.crossJoin(f.broadcast(last))
+        begin, end = steps_between(f.col(FIRST), f.col(UNTIL), every, since, high)
         rows = rows.withColumns({"#begin": begin, "#end": end}).where(f.col("#begin") <= f.col("#end"))
         many = f.raise_error(f.lit(TOO_MANY_STEPS)).cast("array<bigint>")
         numbers = f.when(f.col("#end") - f.col("#begin") < MAX_STEPS, f.sequence("`#begin`", "`#end`")).otherwise(many)
         rows = rows.withColumn("#number", f.explode(numbers))
         found = [own(name, inner) for name in others]
-        return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *found).orderBy(AT)
+        return rows.select(instant(kind, f.col("#number") * every + (since or 0)).alias(AT), *found).orderBy(AT)
+
+    def valid_at(self, data: DataFrame, every: int, since: int | None, until: int) -> DataFrame:
+        """The rows that are valid at some of the steps of :meth:`states`, with their validity."""
+        begin, end = steps_between(*validity(data), every, since, f.lit(until))
+        return data.where(begin <= end)
 
     def changes(self, data: DataFrame) -> DataFrame:
         others = [name for name in data.columns if name not in (FROM, TO)]
@@ -313,6 +318,12 @@ def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
 def step_from(tick: Column, every: int) -> Column:
     """The number of the first multiple of a step from a tick on."""
     return f.call_function("div", tick + f.pmod(-tick, f.lit(every)), f.lit(every).cast("bigint"))
+
+
+def steps_between(first: Column, until: Column, every: int, since: int | None, high: Column) -> tuple[Column, Column]:
+    """The numbers of the first and the last step in a validity, up to a tick; steps are counted from ``since``."""
+    low, origin = (first, 0) if since is None else (f.greatest(first, f.lit(since)), since)
+    return step_from(low - origin, every), step_from(f.least(until, high + 1) - origin, every) - 1
 
 
 def has_map(kind: t.DataType) -> bool:

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark")
 
 import framefold as ff
 
+from ..support.spark_parts import explained
 from ..support.spark_results import conf, rows
 
 if TYPE_CHECKING:
@@ -133,3 +134,29 @@ def test_a_filter_goes_below_windows_on_spark(spark: SparkSession, capfd: pytest
         assert "ERROR" not in capfd.readouterr().err  # PySpark logs what cannot be analysed, as it is only asked here
         expected = Counter(map(tuple, relation.rows().where(condition).collect()))
         assert Counter(map(tuple, filtered.rows().collect())) == expected
+
+
+def test_groups_at_some_instants_are_of_the_rows_valid_then(spark: SparkSession) -> None:
+    """By definition, also of steps without an end; others are left out below the tasks, and no row is read twice."""
+    made = spark.range(60).selectExpr(
+        "id % 3 as k", "id as x", "id as f", "if(id % 7 = 0, null, id + 1 + id % 11) as u"
+    )
+    of = [(at % 3, at, at, 10**9 if at % 7 == 0 else at + 1 + at % 11) for at in range(60)]
+    groups = ff.relation(made, valid_from="f", valid_to="u").aggregate(by="k", n=ff.Count(), s=ff.Sum("x"))
+    some = groups.where("n > 2").select("k", "s", m="n + 1")
+
+    def right(instant: int) -> Counter[Any]:
+        valid = {key: [x for k, x, first, until in of if k == key and first <= instant < until] for key in range(3)}
+        return Counter((instant, key, sum(x), len(x) + 1) for key, x in valid.items() if len(x) > 2)
+
+    cases: list[tuple[dict[str, Any], range]] = [
+        ({"every": 9, "since": 5, "until": 50}, range(5, 51, 9)), ({"every": 6, "until": 99}, range(0, 100, 6)),
+        ({"every": 20, "since": 3}, range(3, 69, 20)),
+    ]  # fmt: skip
+    for steps, instants in cases:
+        found = some.states(**steps).select("at", "k", "s", "m")
+        assert Counter(map(tuple, found.collect())) == sum(map(right, instants), Counter()), steps
+        plan = explained(found) or ""
+        assert ("NestedLoopJoin" in plan) == ("until" not in steps), steps
+        assert (plan.rindex("pmod") > plan.rindex("MapInArrow")) == ("until" in steps), steps  # steps are of the filter
+    assert Counter((30, *row) for row in some.at(30).select("k", "s", "m").collect()) == right(30)
