@@ -20,12 +20,12 @@ from .engines import Engine, engine_for, in_arrow
 from .lookbacks import Lookback, outputs_over, told_apart
 from .runtime.columns.plain import normalised
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
-from .runtime.local import LocalEngine, partials_of, results_of_partials, warn_of_nulls
+from .runtime.local import LocalEngine, partials_of, results_of_partials
 from .runtime.partials.merge import merge
 from .runtime.partials.partials import Partials
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan, pickled_outputs, trusting
-from .runtime.reporting import warn
+from .runtime.reporting import warn, warn_of_nulls
 from .runtime.results.extensions import with_extensions
 from .runtime.sources.arrow import Source
 from .runtime.stored.asked import Asked, EndingFirst
