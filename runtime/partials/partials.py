@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -179,17 +179,24 @@ class Partials:
                             kind.store.release(pc.min(numbers).as_py())
 
 
-def misfit(found: pa.Table, schema: pa.Schema, full: Collection[str]) -> str:
+def misfit(
+    found: pa.Table,
+    schema: pa.Schema,
+    full: Collection[str],
+    kind: Callable[[pa.DataType], pa.DataType] = lambda type: type,
+) -> str:
     """What a table should have, in words, as it is not of a schema, in any order; none where it is.
 
     Parameters
     ----------
     full
         The columns that have a value in each row.
+    kind
+        What of a type has to be the same.
     """
     there = found.schema
     for each in schema:
-        if len(there.get_all_field_indices(each.name)) != 1 or there.field(each.name).type != each.type:
+        if len(there.get_all_field_indices(each.name)) != 1 or kind(there.field(each.name).type) != kind(each.type):
             return f"one {each.name} ({each.type})"
     lacking = sorted(name for name in full if name in there.names and found.column(name).null_count)
     return f"a value in each of {lacking[0]}" if lacking else ""

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import one_array
+from ...aggregators.states.nested import with_inner
 from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes
 from ..columns.plain import normalised, plain
@@ -66,7 +68,8 @@ class HeldEvents:
         return pa.concat_tables(found) if found else None
 
     def _read(self, pages: Iterable[int]) -> Iterator[pa.Table]:
-        return read(self.store, pages, self.plan.events_schema, (self.plan.time,))
+        """The events of pages, in the types in which they came: texts may be dictionaries."""
+        return read(self.store, pages, self.plan.events_schema, (self.plan.time,), kind=values_of)
 
     def released(self, watermark: int) -> pa.Table | None:
         """Remove and return the events that a watermark has passed, in order of arrival; None if there are none."""
@@ -88,6 +91,13 @@ class HeldEvents:
         self.due = min(waiting, default=None)
         some = [each for each in found if len(each)]
         return pa.concat_tables(some) if some else None
+
+
+def values_of(type: pa.DataType) -> pa.DataType:
+    """A type with that of their values in the place of dictionaries and categories."""
+    if isinstance(type, Categories):
+        return type.values.type
+    return type.value_type if pa.types.is_dictionary(type) else with_inner(type, values_of)
 
 
 def ticks_of(plan: Plan, events: pa.Table) -> Ints:

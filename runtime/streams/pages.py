@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -37,8 +37,12 @@ class Store(Protocol):
         """Forget a page, if there is one of this number."""
 
 
-def read(store: Store, pages: Iterable[int], schema: pa.Schema, full: Collection[str]) -> Iterator[pa.Table]:
+def read(
+    store: Store, pages: Iterable[int], schema: pa.Schema, full: Collection[str], **options: Any
+) -> Iterator[pa.Table]:
     """The tables of some pages, in order; an earlier release may have stored their columns in another one.
+
+    ``options`` are those of :func:`framefold.runtime.partials.partials.misfit`.
 
     Raises
     ------
@@ -48,10 +52,10 @@ def read(store: Store, pages: Iterable[int], schema: pa.Schema, full: Collection
     for page in sorted(pages):
         if (table := store.get(page)) is None:
             continue
-        if wrong := misfit(table, schema, full):
+        if wrong := misfit(table, schema, full, **options):
             kinds = ", ".join(f"{field.name} ({field.type})" for field in table.schema)
             raise EngineError(f"the state of the stream is damaged: {len(table)} rows of {kinds}; expected {wrong}")
-        yield table.select(schema.names).cast(schema)
+        yield table.select(schema.names)
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:

@@ -224,9 +224,8 @@ class Shard:
     def _merged(self, pages: Iterable[int]) -> Partials:
         """Read and merge some pages."""
         schema, full = self.plan.partials_schema, self.plan.full_columns
-        return merge(
-            Partials(self.plan, pa.concat_tables([schema.empty_table(), *read(self.store, pages, schema, full)]))
-        )
+        tables = (table.cast(schema) for table in read(self.store, pages, schema, full))
+        return merge(Partials(self.plan, pa.concat_tables([schema.empty_table(), *tables])))
 
     def _write(self, merged: Partials, pages: set[int]) -> None:
         """Rewrite some pages from merged partials; frames that are in no page yet get one."""
