@@ -65,6 +65,11 @@ def undotted(text: str) -> str:
     return text.replace(".", ",")
 
 
+def file_name(text: str) -> str:
+    """A text as the name of a file, without what Spark refuses in one."""
+    return text.translate(str.maketrans("/\0:", "∕0∶"))
+
+
 def aggregated(w: Words, given: Callable[[pa.Table], Any], path: Path) -> Any:
     (a, b, c, d, e, f, g, *_), s = w.other, w.name(w.s)
     outputs = {
@@ -117,7 +122,7 @@ def in_sql(w: Words, given: Callable[[pa.Table], Any], path: Path) -> Any:
 
 
 def stored(w: Words, given: Callable[[pa.Table], Any], path: Path) -> Any:
-    place = path / w.other[9].replace("/", "∕").replace("\0", "0")
+    place = path / file_name(w.other[9])
     outputs = {w.other[0]: ff.Sum(w.x), w.other[1]: ff.CountDistinct(w.s)}
     spark = getattr(given(w.table()), "sparkSession", None)
     kept = ff.partials(place, time=w.time, by=[w.key, w.s], frame=17, spark=spark, **outputs)
@@ -127,9 +132,9 @@ def stored(w: Words, given: Callable[[pa.Table], Any], path: Path) -> Any:
 
 
 def from_files(w: Words, given: Callable[[pa.Table], Any], path: Path) -> Any:
-    place = path / w.other[9].replace("/", "∕").replace("\0", "0")
+    place = path / file_name(w.other[9])
     place.mkdir(parents=True)
-    pq.write_table(w.table(), place / f"{w.other[2]}.parquet".replace("/", "∕").replace("\0", "0"))
+    pq.write_table(w.table(), place / f"{file_name(w.other[2])}.parquet")
     data = ff.parquet(place, spark=getattr(given(pa.table({"t": [1]})), "sparkSession", None))
     return (
         ff.events(data, time=w.time, by=w.key)
