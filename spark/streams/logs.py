@@ -125,10 +125,11 @@ class Logs:
                 mine[name] = int(said[name])
                 if POLICY in said.get("conf", {}):
                     mine["conf"][POLICY] = str(said["conf"][POLICY])
-                if log == OFFSETS and number:  # Spark reads from where its last micro-batch has begun
-                    shutil.copy(old.path / log / str(number - 1), self.path / log)
             remove(self.path / log / "0")
             (self.path / log / str(number)).write_text("\n".join([KNOWN, json.dumps(mine), *there[2:]]))
+            if log == OFFSETS and number:  # Spark reads from where its last micro-batch has begun
+                with old._reading(log):
+                    shutil.copy(old.path / log / str(number - 1), self.path / log)
         shutil.rmtree(self.path / SOURCES, ignore_errors=True)
         if (old.path / SOURCES).is_dir():
             with old._reading(SOURCES):
