@@ -135,6 +135,7 @@ RULES: dict[str, Callable[[list[str]], Iterator[Won]]] = {
     "Lookbacks": by_share("framefold's five sizes as a share of it, by the clock"),
     "Partials at rest": by_rows({"DuckDB, from the events": "framefold, from the events"}, "seconds"),
     "Partials at rest, bytes": nobody,
+    "Wide": nobody,
     "Holistic, ": in_lists,
     "Holistic, on Spark": by_share("times as fast", reverse=True),
     "Holistic, memory": nobody,

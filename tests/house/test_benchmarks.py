@@ -29,6 +29,7 @@ def benchmarks() -> Iterator[ModuleType]:
     import benchmarks.datasets
     import benchmarks.measure
     import benchmarks.report
+    import benchmarks.run
 
     yield benchmarks
     sys.path.remove(str(ROOT))
@@ -176,6 +177,8 @@ def test_the_list_of_what_peers_win_follows_from_all_sections(benchmarks: Module
     assert [line for line in first if line.startswith("| ")][2:] == [f"| {' | '.join(each)} |" for each in WON]
     with pytest.raises(KeyError, match="the section 'New' has no rule"):
         report(benchmarks, others={"New": SECTIONS["Merging"]})
+    rules = benchmarks.sections.RULES
+    assert all(any(rule.startswith(title) for rule in rules) for title in benchmarks.run.KEPT_SECTIONS)
 
 
 def test_the_report_is_that_of_the_results(benchmarks: ModuleType) -> None:
