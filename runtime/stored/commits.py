@@ -27,6 +27,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 
 from ...aggregators.errors import EngineError
 from ..sources.files import one_line
+from ..sources.untrusted import untrusted
 from ..threads import at_once
 from .kept import Kept
 
@@ -403,7 +404,7 @@ def named(number: int) -> str:
 
 def commit_in(found: Any, path: str, number: int) -> Commit:
     """The commit that a manifest has, which may be anybody's; EngineError where it is none."""
-    try:
+    with untrusted(f"the manifest {path!r} is none of framefold's", "one that ff.partials has written"):
         about = found["about"]
         version = checked_int(about["version"])
         if version > VERSION:
@@ -428,11 +429,6 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         for each in (*files, *rollups):
             if not PATH.fullmatch(each.path):
                 raise ValueError(f"path {each.path!r}")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EngineError(
-            f"the manifest {path!r} is none of framefold's: {type(error).__name__} {one_line(error)}; expected one "
-            "that ff.partials has written"
-        ) from error
     return Commit(number, about, runs, files, since, expired, rollups)
 
 

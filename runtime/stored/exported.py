@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.errors import EngineError, FramefoldError, QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..frames.numbered import NumberedWindows
 from ..partials.partials import Partials
 from ..plan.plan import Plan, fingerprint
-from ..sources.files import one_line
+from ..sources.untrusted import untrusted
 from ..streams.scope import holds
 from .asked import view_of
 from .before import require_states
@@ -217,28 +217,18 @@ def require_same(said: Exported, plan: Plan) -> list[str]:
 
     EngineError where nobody can tell.
     """
-    try:
-        return new_outputs(said, plan)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, FramefoldError):
-            raise
-        raise EngineError(
-            f"the exported state says nothing of its query that can be read: {type(error).__name__} {one_line(error)}; "
-            "expected what .export_state(...) has written"
-        ) from error
-
-
-def new_outputs(said: Exported, plan: Plan) -> list[str]:
-    """As `require_same`, of a state that says what it should."""
     there, asked = said.query, fingerprint(plan)
-    common = [name for name in plan.outputs if name in there["outputs"]]
-    types = [dict(each.removesuffix(")").split(" (", 1) for each in of["columns"]) for of in (there, asked)]
-    more = [
-        *((name, types[0][name], kind) for name, kind in types[1].items() if name in types[0]),
-        *((f"columns of {name}", said.columns[name], plan.state_columns[name]) for name in common),
-    ]
-    require_states(there, asked, common, more, "the exported state is")
-    return [name for name in plan.outputs if name not in there["outputs"]]
+    with untrusted(
+        "the exported state says nothing of its query that can be read", "what .export_state(...) has written"
+    ):
+        common = [name for name in plan.outputs if name in there["outputs"]]
+        types = [dict(each.removesuffix(")").split(" (", 1) for each in of["columns"]) for of in (there, asked)]
+        more = [
+            *((name, types[0][name], kind) for name, kind in types[1].items() if name in types[0]),
+            *((f"columns of {name}", said.columns[name], plan.state_columns[name]) for name in common),
+        ]
+        require_states(there, asked, common, more, "the exported state is")
+    return [name for name in plan.outputs if name not in common]
 
 
 def first_needed(windows: NumberedWindows, gone: int) -> int:

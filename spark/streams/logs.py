@@ -6,8 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from pyarrow.fs import LocalFileSystem
 from pyspark.sql import SparkSession
 
 from ...aggregators.errors import EngineError, QueryError
-from ...runtime.sources.files import Files, one_line
+from ...runtime.sources.files import Files
+from ...runtime.sources.untrusted import untrusted
 from .places import readable
 
 OFFSETS, COMMITS, SOURCES, METADATA = "offsets", "commits", "sources", "metadata"
@@ -67,16 +67,10 @@ class Logs:
         with self._reading(METADATA):
             return str(json.loads((self.path / METADATA).read_text())["id"])
 
-    @contextmanager
-    def _reading(self, log: str) -> Iterator[None]:
+    def _reading(self, log: str) -> AbstractContextManager[None]:
         """EngineError where a file is none that Spark has written."""
-        try:
-            yield
-        except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise EngineError(
-                f"the checkpoint {str(self.path)!r} has {log} that cannot be read: {type(error).__name__} "
-                f"{one_line(error)}; expected the checkpointLocation of a query that has run"
-            ) from error
+        place = f"the checkpoint {str(self.path)!r} has {log} that cannot be read"
+        return untrusted(place, "the checkpointLocation of a query that has run")
 
     def last(self, spark: SparkSession) -> int:
         """The number of the last micro-batch, which is over.

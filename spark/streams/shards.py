@@ -9,7 +9,7 @@ from typing import Any
 
 from ...aggregators.errors import EngineError
 from ...runtime.plan.plan import changes, differing
-from ...runtime.sources.files import one_line
+from ...runtime.sources.untrusted import untrusted
 from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
@@ -91,7 +91,7 @@ def read_record(shards: Shards, found: str | None) -> dict[str, Any]:
 
 def record_in(found: str) -> dict[str, Any]:
     """The bookkeeping in a checkpoint, which may be anybody's; EngineError where it is none of framefold's."""
-    try:
+    with untrusted("the checkpoint has no state of framefold's", "the checkpointLocation of this query"):
         record: dict[str, Any] = json.loads(found)
         if type(record) is not dict:
             raise ValueError(f"a record is {found[:80]!r}")
@@ -100,11 +100,6 @@ def record_in(found: str) -> dict[str, Any]:
         for name, right in KNOWN.items():
             if (name in record or name in REQUIRED) and not right(record.get(name)):
                 raise ValueError(f"{name} {record.get(name)!r:.80}")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise EngineError(
-            f"the checkpoint has no state of framefold's: {type(error).__name__} {one_line(error)}; expected the "
-            "checkpointLocation of this query"
-        ) from error
     return record
 
 
