@@ -147,11 +147,7 @@ def main() -> None:
     if not (asked.quick or asked.report) and machine()["commit"].endswith("-dirty"):
         parser.error("there are changes that are in no commit: commit them, so that the report names what it measures")
     if not asked.cases and not asked.report:
-        kept = {
-            title: of
-            for title, of in before.get("others", {}).items()
-            if title.startswith(KEPT_SECTIONS)
-        }
+        kept = {title: of for title, of in before.get("others", {}).items() if title.startswith(KEPT_SECTIONS)}
         before = {"cases": [case for case in before.get("cases", []) if case["name"] == "billion"], "others": kept}
     if asked.report:
         keep(before)

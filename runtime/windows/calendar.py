@@ -62,7 +62,7 @@ def calendar(
             f"ff.lookback({size!r}, every={every!r})"
         )
     if step is None:
-        step, beyond = divmod(time.length(every, "every"), 1 if pa.types.is_date(time.type) else DAY)
+        step, beyond = divmod(time.length(every, "every"), ticks_of_day(time))
         if beyond or (zone is not None and not in_days(every)):
             raise DurationError(
                 f"size is {size!r} and every is {every!r}; expected steps of whole days or weeks, or of months, "
@@ -89,12 +89,11 @@ def months_ahead(
         raise DurationError(
             f"{argument} is {every!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
         )
-    day = 1 if pa.types.is_date(time.type) else DAY
     if isinstance(offset, datetime.datetime):
         start = ticks_since_epoch(time, offset)
     if start is not None:
-        local, clock = divmod(int(Calendar(time, "day", 0, zone).local(np.array([start]))[0]), day)
-        (month,), (ahead,) = month_of(np.array([local]))
+        day, clock = day_at(time, start, zone)
+        (month,), (ahead,) = month_of(np.array([day]))
         return int(month), Calendar(time, "month", clock, zone, int(ahead))
     found, beside = written(offset, "offset"), offset
     if isinstance(found, Length):
@@ -104,7 +103,7 @@ def months_ahead(
                 "days beside them, such as '1 month 14 days'"
             )
         beside = datetime.timedelta(microseconds=found.microseconds)
-    ahead, clock = divmod(time.duration(beside, "offset"), day)
+    ahead, clock = divmod(time.duration(beside, "offset"), ticks_of_day(time))
     return found.months if isinstance(found, Length) else 0, Calendar(time, "month", clock, zone, ahead)
 
 
@@ -172,20 +171,29 @@ def days_ahead(
 
     ``start`` is a tick at which a day begins, in place of an offset.
     """
-    day = 1 if pa.types.is_date(time.type) else DAY
     if isinstance(offset, datetime.datetime):
         start = ticks_since_epoch(time, offset)
     if start is not None:
-        return divmod(int(Calendar(time, "day", 0, zone).local(np.array([start]))[0]), day)
-    ahead, clock = divmod(time.duration(offset, "offset"), day)
+        return day_at(time, start, zone)
+    ahead, clock = divmod(time.duration(offset, "offset"), ticks_of_day(time))
     return ahead + (MONDAY if in_weeks(every) else 0), clock
+
+
+def day_at(time: TimeColumn, tick: int, zone: str | None) -> tuple[int, int]:
+    """The day of a tick in a zone, since 1970, and its hour in ticks."""
+    return divmod(int(Calendar(time, "day", 0, zone).local(np.array([tick]))[0]), ticks_of_day(time))
+
+
+def ticks_of_day(time: TimeColumn) -> int:
+    """How many ticks a day has: one where times are dates."""
+    return 1 if pa.types.is_date(time.type) else DAY
 
 
 def monday(time: TimeColumn, every: Duration, offset: Any) -> int:
     """From which tick weeks of fixed length are counted; 0 for other steps, and where a time says where they start."""
     if isinstance(offset, datetime.datetime) or pa.types.is_integer(time.type) or not in_weeks(every):
         return 0
-    return MONDAY * (1 if pa.types.is_date(time.type) else DAY)
+    return MONDAY * ticks_of_day(time)
 
 
 def moved(time: TimeColumn, every: Duration, offset: Any, timezone: str | None) -> str:

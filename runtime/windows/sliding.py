@@ -204,11 +204,8 @@ class TickSteps(NumberedWindows, WithValidity):
         self.frames(ticks[:0] if not len(ticks) else np.array([ticks.min(), ticks.max()]))  # checks their range
         at = ticks - self.after_end
         at = at if self.calendar is None else self.calendar.units(at)
-        first, beyond = (
-            self._in_ticks(*self.steps.bounds(last + 1))[1]
-            for last in (self.steps.ended_by(at), self.steps.begun_by(at))
-        )
-        return first, beyond
+        first, beyond = self.steps.ended_by(at) + 1, self.steps.begun_by(at) + 1
+        return self._in_ticks(*self.steps.bounds(first))[1], self._in_ticks(*self.steps.bounds(beyond))[1]
 
     @property
     def valid_for(self) -> int | None:

@@ -202,18 +202,19 @@ def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> Data
     """The results of distributed partials, lazily: shuffled by key, and slid where they land."""
     df, codec = rows.df, job.codec
     keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
+    by_range = bool(keys) and job.plan.axis.beside is None  # labels have an order of their own
     if rows.merges:
         for empty in Partials.of_given_keys(job.plan):
             encoded = pa.Table.from_batches(list(codec.encode(empty.table)))
             df = df.union(spark.createDataFrame(encoded, schema=codec.spark_schema))
-        if keys and job.blocks is None and job.plan.axis.beside is None:
+        if by_range and job.blocks is None:
             # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what
             # follows that shuffle runs twice, and the events are read once. Merging in between keeps Spark from
             # taking two shuffles in a row for one, and makes the second one smaller.
             spread = df.repartition(*keys, order[0]).sortWithinPartitions(*keys, *order)
             df = stage(spread, tasks.merge, job, schema=codec.spark_schema)
-    if keys and job.plan.axis.beside is None:
+    if by_range:
         df = df.repartitionByRange(*keys)
-    else:  # labels have an order of their own
+    else:
         df = df.repartition(*keys) if keys else df.repartition(1)
     return stage(df.sortWithinPartitions(*keys, *order), rows.slide, job, schema=job.schema)
