@@ -383,7 +383,7 @@ class Relation(Generic[Result]):
         return cast(Result, self.operators.result(self.operators.states(self._valid_at(step, *bounds), step, *bounds)))
 
     def _valid_at(self, every: int, since: int | None, until: int | None) -> Any:
-        """The data, of which groups have only rows that are valid at some of these steps: they are right there."""
+        """The data; groups have only the rows that are valid at one of these steps, and are right there."""
         if self.remade is None or until is None:  # without an end steps go on to the last change of all rows
             return self.data
         return self.remade(lambda rows: self.operators.valid_at(rows, every, since, until))

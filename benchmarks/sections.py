@@ -21,7 +21,7 @@ class Won(NamedTuple):
 
 
 def rows_of(lines: list[str]) -> Iterator[Row]:
-    """The rows of Markdown tables: cells by the heads of columns, the first by ``""``; what is above by ``"#"``."""
+    """The rows of Markdown tables: cells by the heads of columns, the first by ``""``; the title above by ``"#"``."""
     head: list[str] | None = None
     title = ""
     for line in lines:

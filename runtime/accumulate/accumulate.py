@@ -103,7 +103,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch, *, own: bool) -> Rows:
-    """Events as columns, without those that the plan drops; in frames of their own key (``own``), if these exist."""
+    """Events as columns, but none that the plan drops; with ``own`` in the frames of their own key, if these exist."""
     types = plan.input_schema
     events = (pa.Table.from_batches([events]) if isinstance(events, pa.RecordBatch) else events).select(types.names)
     if plan.null_time == "drop":

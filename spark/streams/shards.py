@@ -137,7 +137,7 @@ KNOWN: dict[str, Callable[[Any], bool]] = {
     "mark": lambda value: value is None or type(value) is str,
     "query": lambda value: type(value) is dict,
 }
-"""What is in a record, and whether a value is right for it."""
+"""The entries of a record, with a check of the value of each."""
 
 REQUIRED = ("version", "query", "watermark")
 """What each record has."""

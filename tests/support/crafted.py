@@ -34,7 +34,7 @@ def value(chance: Random, type: pa.DataType) -> Any:
 
 
 def crafted(chance: Random, table: pa.Table) -> pa.Table:
-    """A table of which one column, or the rows, are others."""
+    """A table with another column, or with other rows."""
     rows, place = len(table), chance.randrange(table.num_columns)
     column, name = pa.concat_arrays(table.column(place).chunks), table.column_names[place]
 
@@ -61,7 +61,7 @@ def crafted(chance: Random, table: pa.Table) -> pa.Table:
 
 
 def crafted_json(chance: Random, of: Any) -> Any:
-    """JSON of which one value, at whatever depth, is another one or gone."""
+    """JSON with one value changed or removed, at any depth."""
     whole = json.loads(json.dumps(of))
     places: list[tuple[Any, Any]] = []
 
@@ -81,7 +81,7 @@ def crafted_json(chance: Random, of: Any) -> Any:
 
 
 def crafted_bytes(chance: Random, whole: bytes) -> bytes:
-    """Bytes that were cut off, or of which some are others."""
+    """Bytes that were cut off, or changed in some places."""
     if chance.random() < 0.3:
         return whole[: chance.randrange(len(whole))]
     changed = bytearray(whole)

@@ -92,7 +92,7 @@ def inner(name: str) -> Any:
 def answers(
     monkeypatch: pytest.MonkeyPatch, name: str, note: Callable[..., Any] = lambda found, *_: found is not None
 ) -> list[Any]:
-    """What is noted of the result and the arguments of each call of a function: whether it has given anything."""
+    """A note of the result and the arguments of each call of a function: whether it has given anything."""
     found: list[Any] = []
     answer = inner(name)
 
