@@ -63,12 +63,12 @@ class Operation(Unevaluated, Bindable):
         """
         if (symbol := SYMBOLS.get(ufunc)) is not None and method == "__call__" and not options:
             return Arithmetic(symbol, *inputs)
+        if method != "__call__" or options or ufunc.nin != 1 or ufunc.nout != 1:
+            return super().__array_ufunc__(ufunc, method, *inputs, **options)
         if ufunc is np.negative:
             return -self
         if ufunc is np.absolute:
             return abs(self)
-        if method != "__call__" or options or ufunc.nin != 1 or ufunc.nout != 1:
-            return super().__array_ufunc__(ufunc, method, *inputs, **options)
         return self.then(ufunc)
 
     def refuse(self, call: Callable[..., str], operands: Sequence[Any]) -> NoReturn:

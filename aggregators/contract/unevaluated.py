@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import shown
+from ..errors import QueryError, shown
 
 SYMBOLS = {
     **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%", "matmul": "@"},
@@ -49,6 +49,8 @@ class Unevaluated(ABC):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         name = f"np.{ufunc.__name__}" + f".{method}" * (method != "__call__")
+        if out := options.get("out"):
+            raise QueryError(f"{name} is given out={shown_operand(out[0])}; expected {name} without out=")
         self.refuse(_called(name, options, "[0]" if ufunc.nout > 1 else ""), [*inputs, *options.values()])
 
     def __array_function__(self, function: Any, _: Any, inputs: Sequence[Any], options: Mapping[str, Any]) -> NoReturn:

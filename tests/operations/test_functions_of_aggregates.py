@@ -93,6 +93,9 @@ def test_what_cannot_be_is_said() -> None:
     large = ff.events(pa.table({"t": [0], "x": pa.array([-(2**63)], pa.int64())}), time="t").window(WINDOW)
     with pytest.raises(ff.OperationError, match="overflow"):
         large.aggregate(a=abs(ff.Max("x")))
+    for function in (np.negative, np.square, np.add):
+        with pytest.raises(ff.QueryError, match=r"is given out=Max\('x'\); expected np.\w+ without out="):
+            function(*[ff.Sum("x")] * function.nin, out=ff.Max("x"))
 
 
 def functions() -> list[Callable[..., Any]]:
@@ -117,7 +120,9 @@ def functions() -> list[Callable[..., Any]]:
 def test_every_function_is_one_of_results_or_is_refused_with_the_way() -> None:
     """numpy and Python say what each function gives of results; the way in the sentence gives it, too."""
     x = FRAME["x"].groupby(FRAME["t"] // 4)
-    values, operations = [x.sum().to_numpy(), x.max().to_numpy()], [ff.Sum("x"), ff.Max("x")]
+    values, operations = [np.array(x.sum()), np.array(x.max())], [ff.Sum("x"), ff.Max("x")]
+    for each in values:
+        each.flags.writeable = False  # or `np.square(a, b)` would write into b
     outputs, right = {}, {}
     for function, first, second in itertools.product(functions(), (0, 2), (None, 1, 2)):
         given = [part for part in (first, second) if part is not None]
