@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,11 @@ SHARE = int(os.environ.get("FRAMEFOLD_SHARE") or 1)
 WITH_SPARK = ("tests/spark/", "tests/kafka/", "tests/s3/", "tests/api/test_cli.py", "tests/api/test_demo.py")
 """Where tests start a Spark of their own, or ask for that of the run as they go."""
 
+NEED_SPARK = ["spark/test_[!j]*.py", "kafka/test_*.py", "s3/test_*.py", "stored_state/test_*.py"]
+"""Files that import PySpark: all there but `test_java.py`."""
+
+collect_ignore_glob = [] if find_spec("pyspark") else NEED_SPARK
+
 COMBINED = ("driver", "executors")
 """Parameters of a test that stand for Spark."""
 
@@ -86,7 +92,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     share = f"one test in {SHARE}" if SHARE > 1 else "all tests"
     seed = f", --hypothesis-seed={config.option.hypothesis_seed}" if config.option.hypothesis_seed is not None else ""
     repeat = f"FRAMEFOLD_SALT={SALT}" + (f" FRAMEFOLD_SHARE={SHARE}" if SHARE > 1 else "")
-    return [f"share: {share}; to repeat this choice: {repeat}{seed}"]
+    absent = [f"Spark is not installed, left out: {' '.join(NEED_SPARK)}"] if collect_ignore_glob else []
+    return [f"share: {share}; to repeat this choice: {repeat}{seed}", *absent]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -45,6 +45,7 @@ group.initial.rebalance.delay.ms=0
 
 def check() -> None:
     """Skip a test if there is no Kafka, or another PySpark than that of the connector."""
+    pytest.importorskip("google.protobuf")
     found = {path.name for path in JARS.glob("spark-sql-kafka-*.jar")}
     if f"spark-sql-kafka-0-10_2.13-{pyspark.__version__}.jar" not in found:
         have = f"found {sorted(found) or 'none'} and PySpark {pyspark.__version__}"

@@ -10,9 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from ..spark.killing import Killed, events, expected
 from .broker import PYSPARK, connector, kafka, send
 

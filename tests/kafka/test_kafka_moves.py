@@ -7,10 +7,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from pyspark.sql import functions as f
 
 import framefold as ff

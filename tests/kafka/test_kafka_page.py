@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from ..support.pages import BLOCK, DOCS, run
 from .broker import kafka
 

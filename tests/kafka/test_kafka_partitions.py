@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from pyspark.sql import functions as f
 
 import framefold as ff

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
-
 from ..support.processes import free_port, listens, running
 
 HERE = Path(__file__).parent

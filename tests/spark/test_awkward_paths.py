@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,9 +14,7 @@ import pyarrow.feather
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -26,9 +24,6 @@ from ..support.spark_parts import read_command as read
 from ..support.spark_results import rows
 from ..support.stream_source import Source, table
 from .submitting import submit
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
 
 from ..support.spark_results import conf, rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning")
 ZONE = "spark.sql.session.timeZone"

@@ -14,17 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
-
 from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -35,9 +32,6 @@ from ..support.spark_parts import COMPUTED
 from ..support.spark_results import conf, rows
 from ..support.toys import Joined, Total
 from ..values.struct_keys import KEYS, KIND
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning", "ignore::framefold.DroppedEventsWarning")
 cell = pytest.mark.cell

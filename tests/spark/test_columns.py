@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("pyspark")
-
-from collections.abc import Callable
-
 import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -27,9 +24,6 @@ from ..support.sessions import settings
 from ..support.spark_parts import explained
 from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 from .test_cells import events
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 WINDOW = ff.sliding("1 hour", every="10 minutes")
 # Values that a sum of floats stumbles over: each bound of what is of ordinary size, and all that is far from it.

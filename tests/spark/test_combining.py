@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
-pytest.importorskip("pyspark")
-
 from framefold.spark.engine.combining import choose
 
 LIMIT = 5_000_000

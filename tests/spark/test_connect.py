@@ -14,7 +14,6 @@ import pytest
 
 from ..support.programs import WITH_SUPPORT
 
-pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 
 from .test_ship import HELPERS

@@ -15,7 +15,6 @@ import pytest
 
 from ..support.programs import WITH_SUPPORT
 
-pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 

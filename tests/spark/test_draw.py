@@ -5,17 +5,17 @@ from __future__ import annotations
 import random
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
 pytest.importorskip("drawsvg")
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+
 
 TIMES = random.Random(5).sample(range(1_000), 1_000)
 TABLE = pa.table({"t": TIMES, "k": ["a", "b"] * 500, "x": [float(each) for each in TIMES]})

@@ -6,18 +6,14 @@ import gc
 import time
 import traceback
 import uuid
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
-
-pytest.importorskip("pyspark")
-
-from collections.abc import Callable, Iterator
-
 import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -26,9 +22,6 @@ from ..support.limits import limits
 from ..support.spark_parts import COMPUTED, WEIGHT_BYTES, blobs_of, weight_of
 from ..support.spark_results import listed
 from ..support.toys import Total
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: Path) -> None:

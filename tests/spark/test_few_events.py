@@ -6,16 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -25,9 +23,6 @@ from ..oracles.operations import Ledger
 from ..support.inner import answers, place_of
 from ..support.plans import bind
 from ..support.spark_results import listed
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 600
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pytest
-
-pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 from pyarrow.fs import FileSystem
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
 from ..support.spark_results import conf
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 WINDOWS = ff.sliding(10, every=5)
 EVENTS = pa.table({"t": list(range(40)), "x": [each * each for each in range(40)]})

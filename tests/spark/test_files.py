@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -22,10 +22,7 @@ import pyarrow.feather
 import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -36,9 +33,6 @@ from ..support.sessions import cores
 from ..support.sources import possible
 from ..support.spark_parts import THRESHOLD, parallelism, to_dataframe
 from ..support.spark_results import conf, listed, rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
 
 from ..support.spark_parts import checked
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 FAR = 1 << 40
 EVENTS = pa.table({"t": [1, 2, 3], "k": ["a", "b", "b"], "i": pa.array([1, 2, 2], pa.int32())})

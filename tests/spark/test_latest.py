@@ -5,20 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.stream_source import Source, late_events
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

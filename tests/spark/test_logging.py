@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
-from collections.abc import Callable
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
 from ..support.spark_parts import described
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 TENS = ff.tumbling(10)
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as parquet
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.spark_results import conf
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 TABLE = pa.table({"t": [1, 2, 12], "origin": ["a", "b", "a"], "x": [2.0, 3.0, 4.0]})
 BOTH = pa.table({"t": [1], "x": [2.0], "X": [5.0]})

@@ -6,22 +6,17 @@ import datetime
 import re
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
+import pytest
 from pyarrow import orc
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.spark_results import conf, rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 VARIABLE, SECRET = "spark.framefold.variable", "FRAMEFOLD_TEST_SECRET"
 PLAIN = ("t", "k", "x", "y", "s")

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
-
-pytest.importorskip("pyspark")
-
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from framefold.spark.input.ordering import block_of
 
 from ..support.spark_parts import ticks_sql
 from ..support.spark_results import conf
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 

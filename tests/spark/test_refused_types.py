@@ -12,9 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
 from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 

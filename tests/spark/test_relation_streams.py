@@ -6,17 +6,15 @@ import datetime as dt
 import random
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.stream_source import Source
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 START = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 WINDOWS = ff.sliding("10 minutes", every="2 minutes", closed="right")

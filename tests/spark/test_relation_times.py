@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
 from ..support.spark_parts import explained
 from ..support.spark_results import conf, rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 START = dt.datetime(2026, 3, 28, 12)
 HOURS = [0, 1, 1, 5, 13, 14, 30, 30, 55, 80]

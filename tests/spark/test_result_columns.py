@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
-
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
 
 from ..conftest import COMBINED
 from ..support.pages import BLOCK, DOCS, run
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 MINUTE = 60_000_000
 

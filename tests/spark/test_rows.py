@@ -7,12 +7,9 @@ from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
-import pytest
-
-pytest.importorskip("pyspark")
-
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

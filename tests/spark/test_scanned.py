@@ -6,20 +6,15 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
 import framefold as ff
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 Make = Callable[["SparkSession", Path], "DataFrame"]
 

@@ -3,13 +3,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, cast
-
-import pytest
-
-pytest.importorskip("pyspark")
+from typing import Any, cast
 
 import pyspark
+import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -17,9 +15,6 @@ from ..support.inner import inner, place_of
 from ..support.sessions import local_session
 from ..support.sessions import session as sessions
 from ..support.spark_parts import packaging
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @pytest.fixture

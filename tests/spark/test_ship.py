@@ -7,28 +7,21 @@ import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-import pytest
-
-pytest.importorskip("pyspark")
 
 import cloudpickle
 import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
 from framefold.spark.session import packaging
 
 from ..support.loops import MODULE_OF_LOOPS, loops
 from ..support.spark_parts import pickling
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pyspark.sql import SparkSession
 
 HELPERS = """
 import dataclasses

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 pytest.importorskip("pyspark", minversion="4.1")  # which streams need
 pytest.importorskip("google.protobuf")
 
 from ..support.idioms import made_up, namespace_of, pairs, plain, require_alike, value_of
 from ..support.pages import DOCS
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 PAGE = (DOCS / "from-spark-flink-hazelcast.md").read_text()
 IDIOMS = pairs(PAGE)

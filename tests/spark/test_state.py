@@ -8,8 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark")
-
 from framefold.spark.streams.state import StateStore, recalled, remember
 
 from ..stored_state.shards import Table

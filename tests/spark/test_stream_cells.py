@@ -6,25 +6,19 @@ from collections import Counter
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-pytest.importorskip("google.protobuf")
-
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
 
 from ..support.sessions import settings
 from ..support.stream_source import MINUTE, Source, batch_of, between, closing, every_row, late_events
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [pytest.mark.cell, pytest.mark.usefixtures("rocksdb")]
 

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
 
 from ..support.sessions import settings
 from ..support.stream_source import MINUTE, Source, batches, every_row, late_events, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

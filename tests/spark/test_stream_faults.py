@@ -6,23 +6,17 @@ import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.sessions import CHANGELOG
 from ..support.stream_source import Source, every_row
 from .killing import events, expected
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -7,25 +7,22 @@ import threading
 import time
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
-pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
 from ..support.stream_source import every_row
 from .killing import Killed, events, expected
 from .postgres import server
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SECONDS = 40.0
 """As long as each sink is killed; more with `FRAMEFOLD_KILLS_SECONDS`."""

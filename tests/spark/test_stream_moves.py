@@ -7,21 +7,16 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-
-pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-pytest.importorskip("google.protobuf")
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..support.sessions import settings
 from ..support.stream_source import MINUTE, OUTPUTS, Source, batch_of, between, nowhere, rows, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -6,11 +6,12 @@ import re
 import runpy
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 pytest.importorskip("pyspark", minversion="4.1")  # which streams need
 pytest.importorskip("google.protobuf")
@@ -18,9 +19,6 @@ pytest.importorskip("google.protobuf")
 from ..support.command_line import main
 from ..support.pages import BLOCK, DOCS, run
 from .postgres import server
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 BLOCKS = BLOCK.findall((DOCS / "streams.md").read_text())
 

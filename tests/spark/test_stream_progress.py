@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -22,9 +20,6 @@ from ..support.inner import place_of
 from ..support.listening import listening
 from ..support.sessions import settings
 from ..support.stream_source import MINUTE, PARTITIONS, Source, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pytest
-
-pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-pytest.importorskip("google.protobuf")
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
 from ..oracles.operations import Ledger
 from ..support.stream_source import Source, table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.cell, pytest.mark.usefixtures("rocksdb")]
 

@@ -6,9 +6,10 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 pytest.importorskip("pyspark", minversion="4.1")  # which streams need
 pytest.importorskip("google.protobuf")
@@ -21,9 +22,6 @@ import framefold as ff
 from ..support.inner import place_of
 from ..support.sessions import BATCH_BYTES, CHANGELOG, PARTITIONS, PROVIDER, ROCKSDB, settings_kept
 from ..support.stream_source import Source
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SLOWER = "a stream that takes longer than it need: "
 LINE = "ff.spark_conf(streams=True"

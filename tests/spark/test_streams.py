@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -30,9 +28,6 @@ from ..support.stream_source import (
     rows,
     table,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -13,12 +13,9 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("pyspark")
-
 import pyarrow.parquet as pq
 import pyspark
+import pytest
 
 import framefold as ff
 from framefold.spark.submission import archive, command, follow, kubernetes

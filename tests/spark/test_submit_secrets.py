@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
-
 import framefold as ff
 from framefold.spark.submission import archive, command, follow, redaction
 

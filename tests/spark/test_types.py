@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
-
-pytest.importorskip("pyspark")
-
 import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
@@ -16,9 +12,6 @@ import framefold as ff
 from framefold.spark.convert.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
 
 from ..support.spark_results import conf
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ROUND_TRIP = [
     *(t.BooleanType(), t.ByteType(), t.ShortType(), t.IntegerType(), t.LongType(), t.FloatType(), t.DoubleType()),

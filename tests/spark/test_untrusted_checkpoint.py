@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-pytest.importorskip("google.protobuf")
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
+import pytest
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
 from ..operations.pickled import PICKLED
 from ..support.inner import place_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 SCHEMA = "time timestamp, g string, x double, l array<double>, m map<string, double>"

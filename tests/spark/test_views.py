@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
+from typing import Any
 
 import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
 
 import framefold as ff
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 polars = pytest.importorskip("polars")
 pytestmark = pytest.mark.skipif(

@@ -12,15 +12,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
-
 from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 from prometheus_client.parser import text_string_to_metric_families
+from pyspark.sql import SparkSession
 
 import framefold as ff
 
@@ -29,9 +26,6 @@ from ..support.processes import free_port, running
 from ..support.programs import load
 from ..support.stream_source import MINUTE, Source, table
 from .prometheus import FOLDER, program, server
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
-
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -25,9 +21,6 @@ from ..support.sessions import settings
 from ..support.spark_results import listed
 from ..support.toys import Joined
 from .test_cells import ANCHORS, events
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 @pytest.fixture(scope="module")

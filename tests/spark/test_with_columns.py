@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-pytest.importorskip("pyspark")
-
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
@@ -19,11 +18,6 @@ import framefold as ff
 from ..support.spark_parts import COMPUTED
 from ..support.spark_results import rows
 from ..windows.test_with_columns import KINDS, events, expected
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
 
 OUTPUTS: dict[str, Any] = {
     "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id"), "ids": ff.CollectList("id"),

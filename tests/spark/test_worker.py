@@ -14,8 +14,6 @@ import pytest
 
 from ..support.programs import WITH_SUPPORT
 
-pytest.importorskip("pyspark")
-
 ASIDE = (
     WITH_SUPPORT
     + """

@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import pytest
-
-pytest.importorskip("pyspark")
-
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pyspark
+import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 

@@ -6,21 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pytest
-
-pytest.importorskip("pyspark")
-pytest.importorskip("google.protobuf")
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
 
 from ..support.spark_parts import VERSION
 from .checkpoints import BEFORE, DELAY, HERE, ROWS, WINDOWS, event, go_on, unpacked
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
