@@ -22,7 +22,7 @@ import framefold as ff
 
 from ..support.stream_source import MINUTE, WINDOWS
 from ..support.stream_source import expected as expected_of
-from .kills.sitecustomize import IN_DRIVER, IN_MOVES, IN_MOVING_TASKS, IN_TASKS, POINTS
+from .kills.sitecustomize import IN_DRIVER, IN_MOVES, IN_MOVING_TASKS, IN_TASKS, POINTS, members
 
 PROGRAM = Path(__file__).parent / "kills" / "program.py"
 FEWEST = 3
@@ -112,6 +112,7 @@ class Killed:
             self.run(*next(rounds), chance)
         # A machine that is very busy is no failure: Spark gives a Python worker ten seconds to start.
         assert any(self.run("", "", chance) for _ in range(3)), self.said()
+        print(f"{self.kills.total()} kills, {self.batches} micro-batches: {dict(sorted(self.kills.items()))}")
 
     def rounds(self, chance: random.Random) -> Iterator[tuple[str, str]]:
         while True:
@@ -189,17 +190,6 @@ class Killed:
             if found - known:
                 times, known = times - 1, known | found
             time.sleep(0.001)
-
-
-def members(session: int, command: str = "") -> list[int]:
-    """The processes of a session: a driver, its JVM, executors and Python workers."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with suppress(OSError):
-                if os.getsid(int(name)) == session and command.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
-                    found.append(int(name))
-    return found
 
 
 def below(process: int) -> list[int]:

@@ -30,9 +30,7 @@ SECONDS = 40.0
 
 def same(found: pa.Table, killed: Killed) -> None:
     """Each window of the batch once, and no other."""
-    batch = expected(killed.batches)
-    print(f"{killed.kills.total()} kills, {len(batch)} windows: {dict(sorted(killed.kills.items()))}")
-    assert every_row(found) == every_row(batch)
+    assert every_row(found) == every_row(expected(killed.batches))
 
 
 @pytest.mark.slow
@@ -47,7 +45,6 @@ def test_kills_of_the_value_now(tmp_path: Path) -> None:
     """A micro-batch gives the keys of its events and no other, each with all events up to it, whoever was killed."""
     killed = Killed("latest", tmp_path, wanted=60)
     killed.until_killed(SECONDS)
-    print(f"{killed.kills.total()} kills, {killed.batches} micro-batches: {dict(sorted(killed.kills.items()))}")
     values = defaultdict[str, list[float]](list)
     for number in range(killed.batches):
         rows = events(number).to_pylist()
@@ -97,7 +94,6 @@ def test_kills_of_what_is_added_to_a_table(format: str, tmp_path: Path) -> None:
     killed.until_killed(2 * SECONDS)
     reader.over = True
     reader.join()
-    print(f"{killed.kills.total()} kills, {killed.batches} micro-batches: {dict(sorted(killed.kills.items()))}")
     assert not reader.wrong
     assert reader.read
     stored, together = of_table(tmp_path / "lake"), pa.concat_tables(map(events, range(killed.batches)))

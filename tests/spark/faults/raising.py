@@ -41,9 +41,6 @@ class Raising(ff.PythonOperation):
     def combine(self, a, b):
         return a + b
 
-    def finish(self, state):
-        return state
-
 
 def called(marker):
     return len(list(Path(folder).glob(f"{marker}-*")))

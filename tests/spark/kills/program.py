@@ -55,10 +55,7 @@ def put(folder: str, batch: Any, number: int) -> None:
 
 def at_rest(stream: Any, folder: str, format: str) -> None:
     """Add micro-batches to partials at rest, from the driver or from tasks, as chance has it."""
-    if (at := os.environ["KILL_AT"]) in IN_DRIVER:
-        module, function = IN_DRIVER[at]
-        make_deadly(import_module(module), function)
-    by_tasks = at == "tasks have written" or random.SystemRandom().random() < 0.5
+    by_tasks = os.environ["KILL_AT"] == "tasks have written" or random.SystemRandom().random() < 0.5
     with limits(**({"stored_driver_partials": 0} if by_tasks else {})):
         day = ff.partials(f"{folder}/lake", time="time", by="key", frame="5 minutes", format=format, **OUTPUTS)
         query = day.append_stream(stream, checkpoint=f"{folder}/checkpoint", availableNow=True)
@@ -69,9 +66,6 @@ def at_rest(stream: Any, folder: str, format: str) -> None:
 
 def moved(stream: Any, folder: str) -> None:
     """Run a query to the end of its input, then have another one go on from its state, with other shards, and again."""
-    if (at := os.environ["KILL_AT"]) in IN_MOVES:
-        module, function = IN_MOVES[at]
-        make_deadly(import_module(module), function)
     events = ff.events(stream.withWatermark("time", "10 minutes"), time="time", by="key")
     windows = events.window(ff.sliding("20 minutes", every="5 minutes"))
     print("started", flush=True)
@@ -91,6 +85,9 @@ def moved(stream: Any, folder: str) -> None:
 
 def main(sink: str, folder: str) -> None:
     """Run the query until the input has been read."""
+    if (at := os.environ["KILL_AT"]) in IN_DRIVER | IN_MOVES:
+        module, function = (IN_DRIVER | IN_MOVES)[at]
+        make_deadly(import_module(module), function)
     changelog = random.SystemRandom().choice(["true", "false"])
     settings = {
         **ff.spark_conf(streams=True, partitions=2),

@@ -13,6 +13,8 @@ import random
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 STREAMS = "framefold.spark.streams"
@@ -48,18 +50,15 @@ IN_MOVES = {
 """The same of a query whose state goes on in another one."""
 
 
-def program() -> list[int]:
-    """All processes of the program, this one last: the driver, its JVM and Python workers."""
-    session, found = os.getsid(0), []
+def members(session: int, command: str = "") -> list[int]:
+    """The processes of a session: a driver, its JVM, executors and Python workers."""
+    found = []
     for name in os.listdir("/proc"):
-        if name.isdigit() and int(name) != os.getpid():
-            try:
-                same = os.getsid(int(name)) == session
-            except ProcessLookupError:
-                continue
-            if same:
-                found.append(int(name))
-    return [*found, os.getpid()]
+        if name.isdigit():
+            with suppress(OSError):
+                if os.getsid(int(name)) == session and command.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
+                    found.append(int(name))
+    return found
 
 
 def strike() -> None:
@@ -68,11 +67,10 @@ def strike() -> None:
         return
     with open(os.environ["KILL_LOG"], "a") as log:
         log.write(f"{os.environ['KILL_WHO']}: {os.environ['KILL_AT']}\n")
-    for process in program() if os.environ["KILL_WHO"] == "all" else [os.getpid()]:
-        try:
+    others = members(os.getsid(0)) if os.environ["KILL_WHO"] == "all" else []
+    for process in sorted([*others, os.getpid()], key=os.getpid().__eq__):  # this one last
+        with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
 
 
 def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
