@@ -39,7 +39,6 @@ def run_example(
     """
     trips, result = write_trips(folder / "trips", 20_000), folder / "result"
     done = submit("--log", folder / "log", *options, job, trips, result, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
     assert found(result) == expected(trips)
     return done.stdout, done.stderr
 
@@ -47,7 +46,6 @@ def run_example(
 def run_demo(folder: Path, *options: object, env: Mapping[str, str] | None = None) -> str:
     """Run the demo, which compares its result with the local engine's; what it printed."""
     done = submit(*options, "demo", "--rows", 20_000, "--keep", folder / "kept", env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
@@ -70,8 +68,7 @@ def run_mishap(folder: Path, kind: str, *options: object, env: Mapping[str, str]
     for file in (JOB.with_name("means.py"), MISHAP):
         shutil.copy(file, folder)
     job = [folder / MISHAP.name, trips.as_uri(), result.as_uri(), kind, folder / "marker"]
-    done = submit("--log", folder / "log", *options, *job, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    submit("--log", folder / "log", *options, *job, env=env)
     assert (folder / "marker").exists()
     assert found(result) == expected(trips)
     return (folder / "log").read_text()

@@ -166,8 +166,7 @@ def test_an_executors_pod_is_deleted_in_the_midst_of_a_task(
 def test_a_driver_that_fails(options: list[str], in_cluster: list[str], cluster: Cluster, tmp_path: Path) -> None:
     """The exit code of a driver in a pod, which spark-submit keeps to itself, and the end of its log."""
     (tmp_path / "job.py").write_text("import sys\n\nprint('not today')\nsys.exit(3)\n")
-    done = submit(*options, *in_cluster, tmp_path / "job.py", env=cluster.configured)
-    assert done.returncode == 3, done.stdout + done.stderr
+    done = submit(*options, *in_cluster, tmp_path / "job.py", env=cluster.configured, code=3)
     assert done.stderr.endswith("framefold: the job ended with exit code 3\n")
     if shutil.which("kubectl"):
         assert "not today\n" in done.stdout
@@ -175,8 +174,7 @@ def test_a_driver_that_fails(options: list[str], in_cluster: list[str], cluster:
 
 def test_an_account_without_the_role(options: list[str], in_cluster: list[str], cluster: Cluster) -> None:
     nobody = {"KUBECONFIG": str(cluster.folder / "nobody")}
-    done = submit(*options, *in_cluster, JOB, "trips", "result", env=nobody)
-    assert done.returncode == 1
+    done = submit(*options, *in_cluster, JOB, "trips", "result", env=nobody, code=1)
     assert "pods is forbidden" in done.stderr
     assert 'User "system:serviceaccount:jobs:default" cannot create resource "pods"' in done.stderr
 

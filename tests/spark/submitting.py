@@ -35,14 +35,13 @@ def submit_options(master: str, settings: Mapping[str, str]) -> list[str]:
     return ["--master", master, *(word for each in settings.items() for word in ("--conf", "=".join(each)))]
 
 
-def submit(
-    *arguments: object, timeout: float = 600, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run ``framefold submit`` in a process of its own."""
+def submit(*arguments: object, code: int = 0, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``framefold submit`` in a process of its own, which ends with an exit code."""
     command = [sys.executable, "-m", "framefold", "submit", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, check=False, env=os.environ | dict(env or {})
-    )
+    variables = os.environ | dict(env or {})
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=variables)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
 
 
 def write_trips(folder: Path, rows: int = 6_000) -> Path:

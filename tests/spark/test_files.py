@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import gzip
-import json
 import math
 import re
 import shutil
@@ -18,8 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.feather
-import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +30,7 @@ from ..support.sessions import cores
 from ..support.sources import possible
 from ..support.spark_parts import THRESHOLD, parallelism, to_dataframe
 from ..support.spark_results import conf, listed, rows
+from .test_awkward_paths import WRITERS
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -67,6 +65,10 @@ def ours(source: Any, way: str = "auto", time: str = "ts", by: Any = "k", window
 def explained(source: Any, time: str = "ts", by: Any = "k", window: Any = HOURS, **outputs: Any) -> str:
     events = source if isinstance(source, ff.Events) else ff.events(source, time=time, by=by)
     return str(events.window(window).explain(**(outputs or OUTPUTS)))
+
+
+def require_same(mine: DataFrame, theirs: DataFrame) -> None:
+    assert (mine.schema, listed(mine)) == (theirs.schema, listed(theirs))
 
 
 @pytest.fixture(scope="module")
@@ -147,37 +149,6 @@ def test_only_the_columns_needed_are_read(spark: SparkSession, tmp_path: Path) -
     assert "0.1 MB of the columns" in explained(ff.parquet(tmp_path, spark=spark))
 
 
-TIMES: dict[str, dict[str, Any]] = {
-    "milliseconds": {"coerce_timestamps": "ms", "allow_truncated_timestamps": True},
-    "microseconds": {"coerce_timestamps": "us"},
-    "int96": {"use_deprecated_int96_timestamps": True},
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "zone"),
-    [
-        *((kind, zone) for kind in ("microseconds", "int96") for zone in ("America/New_York", None)),
-        ("milliseconds", "UTC"),
-    ],
-)
-def test_times_are_those_of_spark(spark: SparkSession, tmp_path: Path, kind: str, zone: str | None) -> None:
-    """Also far from now, where Spark's own calendars of old differ; a file that other software than Spark wrote."""
-    if kind == "int96":
-        pytest.importorskip("pyarrow", minversion="24")  # earlier ones have them as nanoseconds, which end in 2262
-    ticks = pa.array([START, START + 1_234_567, -11_000_000_000_000_000, 0, -1, 12_345_678_901_234_567])
-    some = pa.table({"ts": ticks.cast(pa.timestamp("us", zone)), "k": ["a"] * 6, "i": [1] * 6, "x": [0.5] * 6})
-    pq.write_table(some, tmp_path / "t.parquet", **TIMES[kind])
-    text = explained(ff.parquet(tmp_path, spark=spark))
-    assert "not through the JVM" in text
-    with conf(spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
-        mine, theirs = ours(ff.parquet(tmp_path, spark=spark)), ours(spark.read.parquet(str(tmp_path)))
-        assert mine.schema == theirs.schema
-        assert ("timestamp_ntz" in mine.schema.simpleString()) == (zone is None and kind != "int96")
-        window = [f.col("window.start").cast("string"), "k", "n", "s", "mean"]
-        assert mine.select(*window).collect() == theirs.select(*window).collect()
-
-
 @pytest.mark.parametrize("output", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
 def test_what_spark_wrote(spark: SparkSession, tmp_path: Path, output: str) -> None:
     df = spark.range(500).selectExpr(
@@ -202,8 +173,7 @@ def test_what_spark_wrote(spark: SparkSession, tmp_path: Path, output: str) -> N
         sources = [ff.parquet(tmp_path / "out", spark=spark), spark.read.parquet(str(tmp_path / "out"))]
         assert "not through the JVM" in explained(sources[0], time, by, window, **more)
         mine, theirs = (ours(source, time=time, by=by, window=window, **more) for source in sources)
-        assert mine.schema == theirs.schema
-        assert listed(mine) == listed(theirs)
+        require_same(mine, theirs)
 
 
 def test_what_only_spark_reads_as_spark_does(spark: SparkSession, tmp_path: Path) -> None:
@@ -258,8 +228,7 @@ def test_files_that_differ(spark: SparkSession, tmp_path: Path, kind: str) -> No
     outputs = {name: OUTPUTS[name] for name in ("n", "s", *(["mean"] if "x" in df.columns else []))}
     assert ("not through the JVM" in explained(source, **outputs)) == direct
     mine, theirs = ours(source, **outputs), ours(df, **outputs)
-    assert mine.schema == theirs.schema
-    assert listed(mine) == listed(theirs)
+    require_same(mine, theirs)
 
 
 def test_narrower_at_first_fails_as_in_spark_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
@@ -288,8 +257,7 @@ def test_hive_folders_are_keys(spark: SparkSession, tmp_path: Path) -> None:
         for source in (ff.parquet(tmp_path / "hive", spark=spark), spark.read.parquet(str(tmp_path / "hive")))
     )
     assert "not through the JVM" in explained(ff.parquet(tmp_path / "hive", spark=spark), by=by)
-    assert mine.schema == theirs.schema
-    assert listed(mine) == listed(theirs)
+    require_same(mine, theirs)
     kept = ff.events(ff.parquet(tmp_path / "hive", spark=spark), "ts", by=by).where(
         (pc.field("year") == 2024) & pc.is_null(pc.field("k"))
     )
@@ -330,14 +298,6 @@ def test_what_may_be_left_unread() -> None:
     assert possible(pc.is_null(x), schema, within) == [2, 3]
 
 
-WRITERS: dict[str, Callable[..., Any]] = {
-    "orc": pyarrow.orc.write_table,
-    "arrow": lambda part, to: pyarrow.feather.write_feather(part, to, chunksize=300),
-    "csv": pyarrow.csv.write_csv,
-    "json": lambda part, to: Path(to).write_text("".join(json.dumps(row) + "\n" for row in part.to_pylist())),
-}
-
-
 @pytest.mark.parametrize(
     ("format", "way"), [("orc", "driver"), ("arrow", "executors"), ("csv", "driver"), ("json", "auto")]
 )
@@ -347,7 +307,7 @@ def test_every_format(spark: SparkSession, tmp_path: Path, format: str, way: str
     some = some.append_column("k", pa.array(["ann", "beth", "none", "ann"] * 500)).slice(1)
     some = some.set_column(1, "x", pc.if_else(pc.is_nan(some["x"]), None, some["x"]))
     for number in range(2):
-        WRITERS[format](some.slice(number * 1_000, 1_000), str(tmp_path / f"{number}.{format}"))
+        WRITERS[format](some.slice(number * 1_000, 1_000), tmp_path / f"{number}.{format}")
     args: dict[str, Any] = {"time": "t", "window": ff.sliding(7200, every=3600)}
     source = ff.files(tmp_path, format=format, spark=spark)
     assert "not through the JVM" in explained(source, **args)
