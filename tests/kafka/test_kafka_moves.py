@@ -11,6 +11,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
+from ..support.stream_source import into_files
 from .broker import kafka, receive, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -41,9 +42,8 @@ def test_offsets_go_on(tmp_path: Path) -> None:
         old, new = (windowed.stream(shards=shards) for shards in (2, 3))
         for number, (query, table) in enumerate(zip((old, new), tables, strict=True)):
             send(session.createDataFrame(table), "moved", options, "time", "key")
-            writer = query.aggregate(n=ff.Count()).writeStream.format("parquet").option("path", str(tmp_path / "out"))
-            writer = writer.option("checkpointLocation", str(tmp_path / f"checkpoint-{number}"))
-            assert writer.trigger(availableNow=True).start().awaitTermination(500)
+            running = into_files(query.aggregate(n=ff.Count()), tmp_path / "out", tmp_path / f"checkpoint-{number}")
+            assert running.awaitTermination(500)
             if query is old:
                 old.export_state(tmp_path / "checkpoint-0", tmp_path / "state", n=ff.Count())
                 new.import_state(tmp_path / "state", tmp_path / "checkpoint-1", n=ff.Count())

@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
+from ..support.stream_source import into_files
 from .broker import kafka, receive, send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -89,10 +90,8 @@ def test_two_partitions(tmp_path: Path) -> None:
             theirs = stream.groupBy("key", f.window("time", "20 minutes", "5 minutes"))
             queries = {"ours": ours.aggregate(n=ff.Count()), "theirs": theirs.agg(f.count("*").alias("n"))}
             for name, query in queries.items():
-                place = str(tmp_path / f"{topic} {name}")
-                writer = query.writeStream.format("parquet").option("path", place)
-                writer = writer.option("checkpointLocation", f"{place} checkpoint")
-                running[topic, name] = writer.trigger(availableNow=True).start()
+                place = tmp_path / f"{topic} {name}"
+                running[topic, name] = into_files(query, place, tmp_path / f"{topic} {name} checkpoint")
         for query in running.values():
             assert query.awaitTermination(500)
         for topic in topics():

@@ -279,10 +279,10 @@ def test_random_expressions_locally(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("ansi", "zone"), [("true", "UTC"), ("false", "Europe/Berlin")])
 def test_random_expressions_on_spark_in_any_session(spark: Any, ansi: str, zone: str) -> None:
-    from ..support.sessions import settings
+    from ..support.spark_results import conf
 
     rows, of = table(40, 17), expressions(60, 17 + len(zone))
-    with settings(spark, spark__sql__ansi__enabled=ansi, spark__sql__session__timeZone=zone):
+    with conf(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": zone}):
         found = query(ff.events(spark.createDataFrame(rows), time="t", by="row"), of).toArrow()
     agree(found, rows, of)
 

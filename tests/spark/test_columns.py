@@ -20,8 +20,8 @@ import framefold as ff
 from ..oracles.by_definition import exact_sum, rounded
 from ..oracles.exact import spread
 from ..support.inner import answers, inner, place_of
-from ..support.sessions import settings
 from ..support.spark_parts import explained
+from ..support.spark_results import conf
 from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 from .test_cells import events
 
@@ -174,7 +174,7 @@ def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_integers_at_the_ends_of_int64(spark: SparkSession, ansi: str) -> None:
     ends = pa.table({"t": [0, 1, 2, 3], "i": [2**63 - 1, 2**63 - 1, -(2**63), -(2**63)]})
-    with settings(spark, spark__sql__ansi__enabled=ansi):
+    with conf(spark, {"spark.sql.ansi.enabled": ansi}):
         assert by_spark(spark.createDataFrame(ends), ff.tumbling(4)).aggregate(i=ff.Sum("i")).collect()[0]["i"] == -2
         with pytest.raises(ff.SumOverflowError, match="does not fit int64"):
             by_spark(spark.createDataFrame(ends.slice(0, 2)), ff.tumbling(4)).aggregate(i=ff.Sum("i"))
@@ -281,7 +281,7 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
     monkeypatch.setattr(*place_of("bits of integers in SQL"), lambda rows: 60 if rows == SMALL_ROW_LIMIT else 33)
     limit(few_sql_rows=10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
-    with settings(spark, spark__sql__ansi__enabled=ansi):
+    with conf(spark, {"spark.sql.ansi.enabled": ansi}):
         for combine in ("auto", "driver"):
             query = by_spark(df, ff.tumbling(200_000), time="id", combine=combine)
             found = query.aggregate(x=ff.Sum("x")).collect()

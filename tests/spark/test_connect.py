@@ -5,27 +5,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from ..support.programs import WITH_SUPPORT
+from ..support.programs import run_program
 
 pytest.importorskip("grpc")
 
 from .test_ship import HELPERS
 
-PROGRAM = (
-    WITH_SUPPORT
-    + """
-import gc, sys, warnings
+PROGRAM = """
+import gc, traceback
 
-warnings.simplefilter("ignore")
 import framefold as ff
-from tests.support.limits import limits
 from tests.support.sessions import ensure_java
 
 ensure_java()
@@ -88,10 +81,6 @@ for choice in choices:
     del result
     gc.collect()
 
-with limits(auto_result_bytes=0):
-    sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
-assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
-
 holes = df.withColumn("ts", f.when(f.col("n") != 7, f.col("ts")))
 for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withColumn("n", f.lit(1313)), "n")]:
     try:
@@ -99,7 +88,6 @@ for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withC
     except error as found:
         print(type(found).__name__, "|", str(found).splitlines()[0])
         if error is Exception:
-            import traceback
             shown = "".join(traceback.format_exception(found))
             assert "ZeroDivisionError: thirteen" in shown and "in accumulate" in shown, shown
     else:
@@ -107,16 +95,11 @@ for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withC
 spark.stop()
 print("connected")
 """
-)
 
 
 @pytest.mark.slow
 def test_everything_through_connect(tmp_path: Path) -> None:
     (tmp_path / "helpers.py").write_text(HELPERS)
-    (tmp_path / "program.py").write_text(PROGRAM)
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900
-    )
+    done = run_program(tmp_path, PROGRAM)
     assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr
     assert "NullTimeError | the time 'ts' is null in 20 of 2000 events" in done.stdout

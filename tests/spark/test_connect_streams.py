@@ -13,18 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ..support.programs import WITH_SUPPORT
+from ..support.programs import run_program
 
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 
-PROGRAM = (
-    WITH_SUPPORT
-    + """
+PROGRAM = """
 import sys, warnings
 from pathlib import Path
 
-warnings.simplefilter("ignore")
 import framefold as ff
 import pytest
 from tests.support.sessions import ensure_java
@@ -35,6 +32,7 @@ from pyspark.sql import functions as f
 from tests.support.listening import listening
 
 here = Path(sys.argv[1])
+batches = str(here / "written")
 spark = SparkSession.builder.remote(sys.argv[2]).getOrCreate()
 assert not hasattr(spark, "_jsparkSession")
 
@@ -102,7 +100,6 @@ assert spark.read.parquet(str(here / "held")).where("n = 2").count() > 500
 spark.stop()
 print("connected")
 """
-)
 
 
 def python_of_workers(folder: Path) -> Path:
@@ -138,14 +135,5 @@ def run_streams(folder: Path, remote: str, variables: dict[str, str]) -> None:
         path = folder / "in" / f"{number}.parquet"
         pq.write_table(pa.table(columns), path)
         os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
-    program = PROGRAM.replace("parquet(batches", f"parquet({str(folder / 'written')!r}")
-    (folder / "program.py").write_text(program)
-    done = subprocess.run(
-        [sys.executable, "program.py", str(folder), remote],
-        cwd=folder,
-        env=os.environ | variables | {"SPARK_LOCAL_IP": "127.0.0.1"},
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
+    done = run_program(folder, PROGRAM, str(folder), remote, **variables)
     assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,10 @@ def of_times(*events: tuple[str, dt.datetime, float]) -> pa.Table:
     return pa.table({"time": pa.array(times, pa.timestamp("us", "UTC")), "key": keys, "x": values})
 
 
-class Given:
-    """The rows that micro-batches have given of the step that is now, those of one in a list."""
-
-    def __init__(self, source: Source, windows: Any, **outputs: Any) -> None:
-        self.source, self.rows = source, list[list[Any]]()
-        self.result = ff.events(source.plain, time="time", by="key").window(windows).latest(**outputs)
-
-    def take(self, batch: DataFrame, _: int) -> None:
-        rows = [[value for value in row if not isinstance(value, dt.datetime | tuple)] for row in batch.collect()]
-        if rows:
-            self.rows.append(sorted(map(tuple, rows)))
+def take(into: list[Any], batch: DataFrame, _: int) -> None:
+    """Add the rows of a micro-batch, without windows and times."""
+    rows = [tuple(value for value in row if not isinstance(value, dt.datetime | tuple)) for row in batch.collect()]
+    into.extend([sorted(rows)] if rows else [])
 
 
 @pytest.mark.slow
@@ -49,20 +43,21 @@ def test_the_clock_alone_takes_events_in_and_out(spark: SparkSession, tmp_path: 
             [("later", 1, 1, 3.0, 3.0), ("later", 0, 1, None, 3.0), ("later", 0, 0, None, None)],
         ),
     ]
-    given = [Given(source, windows, n=ff.Count(), s=ff.Sum("x")) for windows, _ in cases]
+    given: list[list[Any]] = [[] for _ in cases]
     running = []
     try:
-        for number, each in enumerate(given):
-            writer = each.result.writeStream.outputMode("update").foreachBatch(each.take)
+        for number, (windows, _) in enumerate(cases):
+            result = ff.events(source.plain, time="time", by="key").window(windows).latest(n=ff.Count(), s=ff.Sum("x"))
+            writer = result.writeStream.outputMode("update").foreachBatch(partial(take, given[number]))
             writer = writer.option("checkpointLocation", str(tmp_path / f"{number}"))
             running.append(writer.trigger(processingTime="1 second").start())
         until = time.monotonic() + 120
-        while any(len(each.rows) < len(rows) for each, (_, rows) in zip(given, cases, strict=True)):
+        while any(len(each) < len(rows) for each, (_, rows) in zip(given, cases, strict=True)):
             time.sleep(0.5)
             assert time.monotonic() < until
             assert all(query.exception() is None for query in running)
         time.sleep(6)
-        assert [each.rows for each in given] == [[[row] for row in rows] for _, rows in cases]
+        assert given == [[[row] for row in rows] for _, rows in cases]
         assert late_events(running[0]) == 1
     finally:
         for query in running:

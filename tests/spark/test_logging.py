@@ -72,11 +72,10 @@ def test_spark_in_place_of_tasks_that_read(
     assert all(each.startswith("INFO") for each in told)
 
 
-def descriptions(spark: SparkSession, after: int) -> list[str]:
-    """What Spark's pages say of queries."""
+def descriptions(spark: SparkSession) -> dict[int, str]:
+    """What Spark's pages say of queries, by their numbers."""
     done = spark._jsparkSession.sharedState().statusStore().executionsList()  # type: ignore[attr-defined]
-    found = [done.apply(at) for at in range(done.size())]
-    return [each.description() for each in found if each.executionId() > after]
+    return {each.executionId(): each.description() for each in map(done.apply, range(done.size()))}
 
 
 @pytest.mark.slow
@@ -85,20 +84,19 @@ def descriptions(spark: SparkSession, after: int) -> list[str]:
 def test_jobs_and_their_stages_say_what_they_are_for(spark: SparkSession, combine: str) -> None:
     context = spark.sparkContext
     spark.range(1).collect()
-    done = spark._jsparkSession.sharedState().statusStore().executionsList()  # type: ignore[attr-defined]
-    last = max(done.apply(at).executionId() for at in range(done.size()))
+    before = descriptions(spark).keys()
     events = spark.range(100).selectExpr("id as t", "id % 2 as k", "double(id) as x")
     query = ff.events(events, time="t", by="k").window(ff.last_rows(3)).options(combine=combine, accumulate="python")
     result = query.aggregate(m=ff.Median("x"), n=ff.Count())
     words = "framefold: m, n by k over the last 3 rows"
-    assert set(descriptions(spark, last)) == {words}, "those that it has run"
+    assert {said for at, said in descriptions(spark).items() if at not in before} == {words}, "those that it has run"
     assert context.getLocalProperty("spark.job.description") is None
     if combine == "executors":
         assert "framefold_slide(" in result._jdf.queryExecution().toString()  # type: ignore[operator]
     context.setJobDescription("my own")
     try:
         query.aggregate(n=ff.Count())
-        assert set(descriptions(spark, last)) == {words, "my own"}
+        assert {said for at, said in descriptions(spark).items() if at not in before} == {words, "my own"}
         assert context.getLocalProperty("spark.job.description") == "my own"
     finally:
         context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]

@@ -33,7 +33,9 @@ REFUSED: dict[str, tuple[str, list[str], str, Any]] = {
 
 
 def said(start: str) -> str:
-    return f"{start} differ in case only, which is one name to this session; expected another name, or {SENSITIVE}=true"
+    """A pattern of the whole sentence."""
+    rest = f"differ in case only, which is one name to this session; expected another name, or {SENSITIVE}=true"
+    return f"^{start} {rest}$"
 
 
 def of(data: Any, windows: Any, by: list[str], **options: str) -> Any:
@@ -50,9 +52,8 @@ def test_a_result_with_one_name_twice_is_refused_before_a_job(spark: SparkSessio
     for data in (fails, ff.parquet(tmp_path / "t.parquet", spark=spark)):
         queries = [of(data, windows, by, combine=combine) for combine in ("auto", "driver", "executors")]
         for ask in (*(query.aggregate for query in queries), queries[0].explain):
-            with pytest.raises(ff.QueryError) as error:
+            with pytest.raises(ff.QueryError, match=said(case)):
                 ask(**outputs)
-            assert str(error.value) == said(case)
 
 
 @pytest.fixture
@@ -120,16 +121,14 @@ def test_a_column_that_is_there_twice_is_refused(spark: SparkSession, tmp_path: 
         )
     assert asked.aggregate(n=ff.Sum("t")).collect()[0]["n"] == 1
     parquet.write_table(BOTH, tmp_path / "t.parquet")
-    with pytest.raises(ff.QueryError) as refused:
+    with pytest.raises(ff.QueryError, match=said("the column 'x' and the column 'X'")):
         of(ff.parquet(tmp_path / "t.parquet", spark=spark), ff.tumbling(10), []).aggregate(n=ff.Sum("x"))
-    assert str(refused.value) == said("the column 'x' and the column 'X'")
 
 
 def test_inputs_whose_columns_are_one_name_are_refused(spark: SparkSession) -> None:
     """The columns of both would be put into one."""
     df = spark.createDataFrame(TABLE)
-    with pytest.raises(ff.QueryError) as error:
+    with pytest.raises(ff.QueryError, match=said("the column 'a.t' and the column 'A.t'")):
         ff.together(a=ff.events(df, "t"), A=ff.events(df, "t"))
-    assert str(error.value) == said("the column 'a.t' and the column 'A.t'")
     both = ff.together(a=ff.events(df, "t"), b=ff.events(df, "t")).window(ff.tumbling(10))
     assert both.aggregate(n=ff.Sum("a.x"), m=ff.Sum("b.X")).collect()[0][1:] == (5.0, 5.0)

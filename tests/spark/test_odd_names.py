@@ -66,9 +66,8 @@ def values(result: Any) -> list[Any]:
 @pytest.fixture(autouse=True)
 def variables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv(SECRET, "hunter2")
-    spark.conf.set(VARIABLE, "x")
-    yield
-    spark.conf.unset(VARIABLE)
+    with conf(spark, {VARIABLE: "x"}):
+        yield
 
 
 @pytest.mark.parametrize("kind", list(WINDOWS))

@@ -16,6 +16,7 @@ import framefold as ff
 
 from ..conftest import COMBINED
 from ..support.pages import BLOCK, DOCS, run
+from ..support.stream_source import into_files
 
 MINUTE = 60_000_000
 
@@ -137,9 +138,8 @@ def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: P
         with state_in_rocksdb(spark):
             query = ff.events(stream, time=time, by="`k`").stream(watermark="10 minutes").options(window="flat")
             hours = query.window(ff.tumbling("1 hour")).aggregate(most=ff.Max("s"))
-            writer = hours.writeStream.format("parquet").option("path", str(tmp_path / f"hours{number}"))
-            writer = writer.option("checkpointLocation", str(tmp_path / f"checkpoint{number}"))
-            assert writer.trigger(availableNow=True).start().awaitTermination(300)
+            running = into_files(hours, tmp_path / f"hours{number}", tmp_path / f"checkpoint{number}")
+            assert running.awaitTermination(300)
         found = spark.read.parquet(str(tmp_path / f"hours{number}"))
         assert found.columns == ["k", "window_start", "window_end", "most"]
         expected = expected_greatest(df).select("k", "window.start", "window.end", "most").toDF(*found.columns)

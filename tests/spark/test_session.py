@@ -15,6 +15,7 @@ from ..support.inner import inner, place_of
 from ..support.sessions import local_session
 from ..support.sessions import session as sessions
 from ..support.spark_parts import packaging
+from ..support.spark_results import conf
 
 
 @pytest.fixture
@@ -81,15 +82,11 @@ def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pyte
         raise ff.JavaError("looked for Java though a JVM is running")
 
     monkeypatch.setattr(*place_of("Java of a session"), never)
-    spark.conf.set("spark.sql.shuffle.partitions", "3")
-    try:
+    with conf(spark, {"spark.sql.shuffle.partitions": "3", "spark.framefold.test": "not yet"}):
         again = local_session("another", "local[2]", **{"spark.framefold.test": "yes"})
         assert again.sparkContext.applicationId == spark.sparkContext.applicationId
         assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
         assert spark.conf.get("spark.framefold.test") == "yes"
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", "2")
-        spark.conf.unset("spark.framefold.test")
 
 
 @pytest.mark.classic("without a JVM there is nothing to start")

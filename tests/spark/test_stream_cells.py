@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import settings
+from ..support.spark_results import conf
 from ..support.stream_source import MINUTE, Source, batch_of, between, closing, every_row, late_events
 
 pytestmark = [pytest.mark.cell, pytest.mark.usefixtures("rocksdb")]
@@ -188,7 +188,7 @@ def test_the_window_that_ends_now(spark: SparkSession, tmp_path: Path) -> None:
     def sink(batch: DataFrame, number: int) -> None:
         given.extend(tuple(row) for row in batch.select("key", "n", "s").collect())
 
-    with settings(spark, spark__sql__streaming__noDataMicroBatches__enabled="false"):  # or the clock would not end it
+    with conf(spark, {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}):  # or the clock would not end it
         events = ff.events(source.plain, time="time", by="key").window(epochs)
         source.run_into(sink, events.latest(**FLOATS), "latest", "update")
         source.add(pa.concat_tables(single(3 * day, -day, 50_000 * day)))

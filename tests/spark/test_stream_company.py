@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import settings
+from ..support.spark_results import conf
 from ..support.stream_source import MINUTE, Source, batches, every_row, late_events, table
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
@@ -32,7 +32,7 @@ def test_one_result_twice_in_one_query(spark: SparkSession, tmp_path: Path) -> N
     source = Source(spark, tmp_path).add(*batches()[:2])
     result = source.query(HALVES).aggregate(**COUNT)
     source.run(alone=result)
-    with settings(spark, spark__sql__exchange__reuse="false"):
+    with conf(spark, {"spark.sql.exchange.reuse": "false"}):
         source.run(out=result.union(result))
     alone = every_row(source.found("alone"))
     assert every_row(source.found()) == alone + alone
@@ -152,6 +152,6 @@ def test_idle_sources_follow_the_policy(spark: SparkSession, tmp_path: Path, pol
     else:
         both = {name: ff.events(each, time="time", by="key") for name, each in zip("ab", streams, strict=True)}
         result = ff.together(**both).window(window).aggregate(n=ff.Count())
-    with settings(spark, spark__sql__streaming__multipleWatermarkPolicy=policy):
+    with conf(spark, {"spark.sql.streaming.multipleWatermarkPolicy": policy}):
         busy.run(out=result)
     assert sum(busy.found()["n"].to_pylist()) == (0 if policy == "min" else 900)

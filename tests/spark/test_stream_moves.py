@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
 
-from ..support.sessions import settings
+from ..support.spark_results import conf
 from ..support.stream_source import MINUTE, OUTPUTS, Source, batch_of, between, nowhere, rows, table
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
@@ -43,7 +43,7 @@ def test_several_sources(spark: SparkSession, tmp_path: Path) -> None:
     query(2).export_state(old, tmp_path / "state", **OUTPUTS)
     for source, each in zip(sources, tables[2:], strict=True):
         source.add(each)
-    with settings(spark, spark__sql__shuffle__partitions="3"):
+    with conf(spark, {"spark.sql.shuffle.partitions": "3"}):
         query(5).import_state(tmp_path / "state", tmp_path / "a" / "new", **OUTPUTS)
         sources[0].go_on(query(5).aggregate(**OUTPUTS), "new")
     assert not [*(tmp_path / "a").glob(".new*")]
@@ -141,7 +141,7 @@ def test_states_of_other_kinds_of_queries(spark: SparkSession, tmp_path: Path) -
     source.go_on(both, "both")
     sentence = r"^the query of the checkpoint '.*both' has 2 states, .* one .aggregate"
     refuses(lambda: query.export_state(tmp_path / "both", tmp_path / "state", **count), sentence)
-    with settings(spark, spark__sql__streaming__noDataMicroBatches__enabled="false"):  # or the clock would not end it
+    with conf(spark, {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}):  # or the clock would not end it
         source.run_into(nowhere, query.latest(**count), "now", "update")
     sentence = r"^the checkpoint '.*now' is of .latest\(...\), whose state goes by the clock"
     refuses(lambda: query.export_state(tmp_path / "now", tmp_path / "state", **count), sentence)

@@ -18,7 +18,7 @@ from ..stored_state.shards import WINDOWS as STORED
 from ..stored_state.shards import Processor, plan_of
 from ..support.inner import place_of
 from ..support.listening import listening
-from ..support.sessions import settings
+from ..support.spark_results import conf
 from ..support.stream_source import MINUTE, PARTITIONS, Source, table
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
@@ -92,7 +92,7 @@ def test_a_warning_where_a_small_machine_has_many_partitions_of_state(
 ) -> None:
     """As many as Spark has by default; four for each of two cores are none too many."""
     query, words = Source(spark, tmp_path).query(), f"state has {partitions} partitions ({PARTITIONS}), for 2 cores"
-    with settings(spark, spark__sql__shuffle__partitions=str(partitions)):
+    with conf(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
         with caplog.at_level(logging.WARNING, "framefold"):
             query.aggregate(n=ff.Count())
         assert any(words in message for message in caplog.messages) == (partitions == 200)

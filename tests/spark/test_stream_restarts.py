@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..support.sessions import settings
+from ..support.spark_results import conf
 from ..support.stream_source import Source, batches, late_events, nowhere, table
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
@@ -80,7 +80,7 @@ def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, 
         with pytest.raises(ff.EngineError, match=message):
             changed(checkpoint)
         assert changed({}).isStreaming, name
-    with settings(spark, spark__sql__shuffle__partitions="3"):
+    with conf(spark, {"spark.sql.shuffle.partitions": "3"}):
         remedy = r"[.]import_state take the state[.] spark.sql.shuffle.partitions stays as it was .*partitions=4[)]$"
         with pytest.raises(ff.EngineError, match=OF_ANOTHER.format("shards .* became .*") + ".*" + remedy):
             asked(source, options=checkpoint)

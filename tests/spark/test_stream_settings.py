@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +14,23 @@ pytest.importorskip("pyspark", minversion="4.1")  # which streams need
 pytest.importorskip("google.protobuf")
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession as Builder
 
 import framefold as ff
 
 from ..support.inner import place_of
-from ..support.sessions import BATCH_BYTES, CHANGELOG, PARTITIONS, PROVIDER, ROCKSDB, settings_kept
+from ..support.sessions import BATCH_BYTES, CHANGELOG, PARTITIONS, PROVIDER, ROCKSDB
 from ..support.stream_source import Source
 
+pytestmark = pytest.mark.usefixtures("spark_of_docs")
 SLOWER = "a stream that takes longer than it need: "
 LINE = "ff.spark_conf(streams=True"
 
 
-@pytest.fixture(autouse=True)
-def kept(spark: SparkSession) -> Iterator[None]:
-    with settings_kept(spark):
-        yield
-
-
-def test_what_one_line_sets(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_line_sets(spark: SparkSession, tmp_path: Path) -> None:
     """On the session that runs: a stream needs nothing else, and nothing is said of it."""
     for name in (PROVIDER, CHANGELOG, BATCH_BYTES):
         spark.conf.unset(name)
-    if remote := os.environ.get("FRAMEFOLD_REMOTE"):
-        monkeypatch.setenv("SPARK_REMOTE", remote)
-    same = Builder.builder.config(map=ff.spark_conf(streams=True, partitions=2)).getOrCreate()
+    same = SparkSession.builder.config(map=ff.spark_conf(streams=True, partitions=2)).getOrCreate()
     for name, value in {PROVIDER: ROCKSDB, CHANGELOG: "true", BATCH_BYTES: str(2**31 - 1), PARTITIONS: "2"}.items():
         assert same.conf.get(name) == spark.conf.get(name) == value
     query = Source(spark, tmp_path).query()

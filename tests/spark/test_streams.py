@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import framefold as ff
 
 from ..support.spark_parts import labels, murmur3
+from ..support.spark_results import conf
 from ..support.stream_source import (
     MINUTE,
     OUTPUTS,
@@ -142,13 +143,10 @@ def test_one_task_can_have_all_of_a_micro_batch(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where a stream comes in one partition, after its watermark, and state is in one, nothing is shuffled."""
-    source, tables, partitions = Source(spark, tmp_path), batches(), spark.conf.get(PARTITIONS)
+    source, tables = Source(spark, tmp_path), batches()
     one = source.add(*tables).plain.withWatermark("time", "10 minutes").coalesce(1)
-    spark.conf.set(PARTITIONS, 1)
-    try:
+    with conf(spark, {PARTITIONS: "1"}):
         query = source.run(out=windowed(WINDOWS["sliding"])(one))["out"]
-    finally:
-        spark.conf.set(PARTITIONS, partitions)
     query.explain()
     plan = capsys.readouterr().out
     assert "TransformWithState" in plan

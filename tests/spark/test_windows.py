@@ -17,8 +17,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.limits import limits
-from ..support.sessions import settings
-from ..support.spark_results import listed
+from ..support.spark_results import conf, listed
 from ..support.toys import Joined
 from .test_cells import ANCHORS, events
 
@@ -28,7 +27,7 @@ def df(spark: SparkSession) -> Iterator[DataFrame]:
     """Events spread over several tasks, and over blocks of a few rows."""
     with (
         limits(row_block=5),
-        settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions="3"),
+        conf(spark, {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "3"}),
     ):
         frame = spark.createDataFrame(events().select(["t", "a.b", "k", "tie", "x", "n"])).repartition(4).cache()
         yield frame
@@ -45,7 +44,7 @@ def arrived(df: DataFrame) -> pa.Table:
 
 
 def test_anchors_may_be_a_dataframe(spark: SparkSession, arrived: pa.Table) -> None:
-    with settings(spark, spark__sql__session__timeZone="Asia/Kathmandu"):
+    with conf(spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
         frame = spark.createDataFrame(ANCHORS).withColumnRenamed("a", "a.k").withColumn("other", f.array())
         for by, own_by in ((["b", "a.k"], ["b", "a"]), (None, None)):
             by_frame = ff.windows_from(frame, start="from", end="to", by=by)
@@ -116,7 +115,7 @@ def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, limit: Callabl
     frame = spark.range(0, rows, 1, 3).selectExpr(
         "if(id % 2 = 0, -1, (id * 7919) % 300000) as t", "id", "id % 1000 as x"
     )
-    with settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions=str(tasks)):
+    with conf(spark, {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": str(tasks)}):
         events = ff.events(frame, time="t", ties="id").options(combine="executors")
         result = events.window(ff.last_rows(1000)).aggregate(x=Noted("x", str(tmp_path))).toArrow()
         held = max(int(each.name) for each in tmp_path.iterdir())

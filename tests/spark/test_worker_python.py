@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from pyspark.sql import SparkSession
 import framefold as ff
 
 from ..support.command_line import own_session
-from ..support.programs import WITH_SUPPORT
+from ..support.programs import run_program
 from ..support.spark_parts import trouble
 
 OF_ITS_OWN = pytest.mark.classic("the Python of its workers is that of the server")
@@ -78,12 +77,7 @@ REPORTS = {
     TOO_OLD: "Python 3.8, which does not start (AttributeError: module 'importlib.resources' has no attribute 'files')",
 }
 
-PROGRAM = (
-    WITH_SUPPORT
-    + """
-import warnings
-
-warnings.simplefilter("ignore")
+PROGRAM = """
 import framefold as ff
 from tests.support.sessions import ensure_java
 
@@ -99,7 +93,6 @@ except ff.EngineError as error:
     print(error)
 spark.stop()
 """
-)
 
 
 @pytest.mark.parametrize("report", list(REPORTS))
@@ -155,6 +148,11 @@ def numbers(spark: SparkSession) -> Any:
     return ff.events(df, time="t").window(ff.tumbling(10))
 
 
+def lacking(python: Path, packages: str, wanted: str = WANTED) -> str:
+    """What is said of workers without some packages."""
+    return f"the workers of Spark run {python} (Python {VERSION}), which lacks {packages}; {wanted}"
+
+
 def refused(asked: Any, output: Any) -> ff.EngineError:
     """What a query of these workers raises."""
     with pytest.raises(ff.EngineError) as error:
@@ -172,9 +170,7 @@ def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, 
     files = ff.events(ff.parquet(tmp_path / "t.parquet", spark=spark), time="t").window(ff.tumbling(10))
     for asked in (by_spark.options(accumulate="python"), files):
         error = refused(asked, ff.Sum("x"))
-        assert (
-            str(error) == f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
-        )
+        assert str(error) == lacking(bare, "pyarrow and numpy")
         assert "No module named 'pyarrow'" in error.__notes__[0]
 
 
@@ -186,7 +182,7 @@ def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path
     (packages,) = (tmp_path / "environment").glob("lib/*/site-packages")
     (packages / "pyarrow").symlink_to(Path(pa.__file__).parent)
     workers(python)
-    sentence = f"the workers of Spark run {python} (Python {VERSION}), which lacks numpy; {WANTED}"
+    sentence = lacking(python, "numpy")
     assert str(refused(numbers(spark).options(accumulate="python"), ff.Sum("x"))) == sentence
     lazy = numbers(spark).options(combine="executors").aggregate(x=ff.Sum("x"))
     with pytest.raises(PythonException) as raised:
@@ -202,12 +198,9 @@ def test_workers_of_a_stream(spark: SparkSession, workers: Any, bare: Path) -> N
     asked = ff.events(stream, time="timestamp").window(ff.tumbling("1 minute"))
     assert asked.aggregate(n=ff.Count()).isStreaming
     workers(bare)
-    with pytest.raises(ff.EngineError) as error:
-        asked.aggregate(n=ff.Count())
-    wanted = WANTED.replace("with pyarrow and numpy", "with protobuf, pyarrow and numpy")
-    assert str(error.value) == (
-        f"the workers of Spark run {bare} (Python {VERSION}), which lacks protobuf, pyarrow and numpy; {wanted}"
-    )
+    packages = "protobuf, pyarrow and numpy"
+    said = lacking(bare, packages, WANTED.replace("pyarrow and numpy", packages))
+    assert str(refused(asked, ff.Count())) == said
     workers(bare.parent / "nothing")
     with pytest.raises(ff.EngineError, match="nothing, which cannot be run"):
         asked.aggregate(n=ff.Count())
@@ -240,13 +233,8 @@ def test_workers_with_no_python_and_of_another_version(spark: SparkSession, work
 @pytest.mark.slow
 def test_workers_without_pyarrow_behind_connect(tmp_path: Path, bare: Path) -> None:
     pytest.importorskip("grpc")
-    (tmp_path / "program.py").write_text(PROGRAM)
-    there = os.environ | {"PYSPARK_PYTHON": str(bare), "SPARK_LOCAL_IP": "127.0.0.1"}
-    command = [sys.executable, "program.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True, timeout=300)
-    assert done.stdout.strip() == (
-        f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED_BEHIND_CONNECT}"
-    ), done.stdout + done.stderr
+    done = run_program(tmp_path, PROGRAM, PYSPARK_PYTHON=str(bare))
+    assert done.stdout.strip() == lacking(bare, "pyarrow and numpy", WANTED_BEHIND_CONNECT), done.stderr
 
 
 @OF_ITS_OWN

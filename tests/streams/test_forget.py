@@ -14,13 +14,23 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..oracles.windows import Row, Window
-from ..oracles.windows_grid import parse
-from ..strategies.windows import DAY, Anchors, Instant, Problem, Span, Spec
+from ..strategies.windows import Anchors, Instant, Problem, Span, Spec
 from ..support.examples import examples
 from ..support.plans import bind
 from ..support.shards import Bytes, Cut, HeldEvents, Shard, as_stream, counted
 from ..windows.test_random import CONSTRUCTORS, events_of, got_rows, right_windows, scale, window_of
-from .test_random import OF_LIFETIMES, assert_same, commutative, in_order, in_some_order, right, streams
+from .test_random import (
+    GRID,
+    OF_LIFETIMES,
+    assert_same,
+    commutative,
+    emits,
+    in_order,
+    in_some_order,
+    right,
+    streams,
+    units,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
@@ -28,15 +38,10 @@ pytestmark = [
 ]
 
 NAMES = [name for name in CONSTRUCTORS if name not in OF_LIFETIMES]
-GRID = ("sliding", "tumbling", "cumulating")
 NONE: dict[str, Any] = {"by": (), "until": None, "longest": None, "ties": (), "null_time": "error"}
 
 NEAR = 1 << 40
 """Times and steps below it: no pause between them is beyond what times can be."""
-
-
-def emits(problem: Problem) -> bool:
-    return problem.spec.name in GRID and problem.spec.arguments.get("empty") == "emit"
 
 
 def given_rows(problem: Problem, cut: Cut, ordered: bool) -> list[dict[str, Any]]:
@@ -103,8 +108,7 @@ def reach(value: Any, kind: str) -> int:
     if isinstance(value, tuple):
         return sum(reach(each, kind) for each in value)
     if isinstance(value, str) and value[:1].isdigit():
-        months, days = parse(value)
-        return (31 * months + days.days) * (1 if kind == "date" else DAY)
+        return units(value, kind)
     return 0
 
 

@@ -38,6 +38,10 @@ pytestmark = [
 GRID = ("sliding", "tumbling", "cumulating")
 
 
+def emits(problem: Problem) -> bool:
+    return problem.spec.name in GRID and problem.spec.arguments.get("empty") == "emit"
+
+
 @st.composite
 def streams(draw: st.DrawFn, problems: st.SearchStrategy[Problem]) -> tuple[Problem, Cut]:
     """A problem with its events in an order in which they could come, and how they are cut into micro-batches."""
@@ -45,14 +49,13 @@ def streams(draw: st.DrawFn, problems: st.SearchStrategy[Problem]) -> tuple[Prob
     reach = draw(st.sampled_from([0, 2, 10, 1000]))
     places = [row.time + draw(st.integers(0, reach)) for row in problem.rows]
     rows = [problem.rows[number] for number in sorted(range(len(places)), key=places.__getitem__)]
-    emits = problem.spec.name in GRID and problem.spec.arguments.get("empty") == "emit"
     cut = Cut(
         sizes=draw(st.lists(st.integers(0, 6), max_size=8)),
         slack=draw(st.sampled_from([0, 0, 3, 50])),
         shards=draw(st.integers(1, 3)),
         width=draw(st.sampled_from([1, 7, 10_000_000])),
         portion=draw(st.sampled_from([1, 3, 100])),
-        forget=draw(st.sampled_from([1, 5, 40])) * scale(problem.kind) if emits else None,
+        forget=draw(st.sampled_from([1, 5, 40])) * scale(problem.kind) if emits(problem) else None,
         full=draw(st.sampled_from([1, 5, 4096])),
     )
     return replace(problem, rows=rows), cut

@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import os
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -9,6 +11,14 @@ from types import ModuleType
 
 WITH_SUPPORT = f"import sys\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
 """The first lines of a program that imports from ``tests.support``, whatever folder it runs in."""
+
+
+def run_program(folder: Path, program: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with Spark in a folder, as a process of its own."""
+    (folder / "program.py").write_text(WITH_SUPPORT + program)
+    command = [sys.executable, "-W", "ignore", "program.py", *words]
+    there = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"} | variables
+    return subprocess.run(command, cwd=folder, env=there, capture_output=True, text=True, timeout=900, check=False)
 
 
 def load(path: Path, name: str) -> ModuleType:

@@ -76,9 +76,7 @@ class Source:
         return ff.events(stream, time="time", by="key").window(*several).stream(**options)
 
     def start(self, result: DataFrame, name: str = "out", checkpoint: str | None = None) -> StreamingQuery:
-        writer = result.writeStream.format("parquet").option("path", str(self.folder / name))
-        writer = writer.option("checkpointLocation", str(self.folder / (checkpoint or f"{name}-checkpoint")))
-        return writer.trigger(availableNow=True).start()
+        return into_files(result, self.folder / name, self.folder / (checkpoint or f"{name}-checkpoint"))
 
     def run(self, **results: DataFrame) -> dict[str, StreamingQuery]:
         """Run queries side by side to the end of their input, each with the sink and the checkpoint of its name."""
@@ -100,6 +98,12 @@ class Source:
     def found(self, name: str = "out") -> pa.Table:
         found: pa.Table = self.spark.read.parquet(str(self.folder / name)).toArrow()
         return found
+
+
+def into_files(result: DataFrame, path: Path, checkpoint: Path) -> StreamingQuery:
+    """Start a query that ends with its input."""
+    writer = result.writeStream.format("parquet").option("path", str(path))
+    return writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
 
 
 def ended(query: StreamingQuery, start: Callable[[], StreamingQuery]) -> StreamingQuery:

@@ -118,7 +118,7 @@ def test_locally(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("writer", by_each_writer("spark", "spark, 64 bits"))
 def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tasks, and as a DataFrame; of Spark's own files locally, too."""
-    from ..support.sessions import settings
+    from ..support.spark_results import conf
 
     if writer in WRITERS:
         write, zone = WRITERS[writer]
@@ -129,7 +129,7 @@ def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch:
         texts = [tuple(None if each is None else str(each) for each in pair) for pair in zip(TIMES, ENDS, strict=True)]
         df = spark.createDataFrame([(*pair, x) for x, pair in enumerate(texts, 1)], "t string, end string, x bigint")
         df = df.selectExpr("cast(t as timestamp) t", "cast(end as timestamp) end", "x")
-        with settings(spark, spark__sql__parquet__outputTimestampType=kind):
+        with conf(spark, {"spark.sql.parquet.outputTimestampType": kind}):
             df.coalesce(1).write.parquet(str(tmp_path / "spark"))
         (path,) = (tmp_path / "spark").glob("*.parquet")
         path.rename(tmp_path / "events.parquet")
