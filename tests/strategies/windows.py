@@ -16,6 +16,7 @@ FAR = 2**60
 NEAR = 10_000
 KEYS = [None, "a", "b"]
 DAY = 86_400
+GRID = ("sliding", "tumbling", "cumulating")
 
 
 @dataclass(frozen=True)

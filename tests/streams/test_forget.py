@@ -14,23 +14,12 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..oracles.windows import Row, Window
-from ..strategies.windows import Anchors, Instant, Problem, Span, Spec
+from ..strategies.windows import GRID, Anchors, Instant, Problem, Span, Spec
 from ..support.examples import examples
 from ..support.plans import bind
 from ..support.shards import Bytes, Cut, HeldEvents, Shard, as_stream, counted
 from ..windows.test_random import CONSTRUCTORS, events_of, got_rows, right_windows, scale, window_of
-from .test_random import (
-    GRID,
-    OF_LIFETIMES,
-    assert_same,
-    commutative,
-    emits,
-    in_order,
-    in_some_order,
-    right,
-    streams,
-    units,
-)
+from .test_random import OF_LIFETIMES, assert_same, commutative, emits, in_order, in_some_order, right, streams, units
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart

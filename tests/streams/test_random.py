@@ -15,7 +15,7 @@ import framefold as ff
 
 from ..oracles.windows import Row, Window
 from ..oracles.windows_grid import parse
-from ..strategies.windows import DAY, Anchors, Problem
+from ..strategies.windows import DAY, GRID, Anchors, Problem
 from ..support.examples import examples
 from ..support.shards import Cut, as_stream
 from ..windows.test_random import (
@@ -34,8 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
     pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
 ]
-
-GRID = ("sliding", "tumbling", "cumulating")
 
 
 def emits(problem: Problem) -> bool:
