@@ -10,6 +10,8 @@ import pytest
 
 import framefold as ff
 
+from ..support.toys import Total
+
 EVENTS = pa.table(
     {"t": pa.array(range(8), pa.timestamp("us", "UTC")), "x": [1, 2, 3, 4, 5, 6, 7, 8], "g": ["a", "b"] * 4}
 )
@@ -109,19 +111,11 @@ class SharedTexts(SharedState):
         return state
 
 
-class Totals(ff.AggregateOperation):
-    state: Any = {"total": "int64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
+class Totals(Total):
     def combine(self, a: Any, b: Any) -> Any:
         total = a["total"]
         total += b["total"]
         return {"total": total}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
 
 
 class PairsInPlace(Totals):

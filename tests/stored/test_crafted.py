@@ -16,7 +16,7 @@ import pytest
 
 import framefold as ff
 
-from ..support.toys import Longest
+from ..support.toys import Longest, Total
 
 OUTPUTS = {"n": ff.Count(), "s": ff.Sum("x"), "all": ff.CollectList("x")}
 
@@ -186,23 +186,15 @@ def test_pickles_are_read_where_they_are_trusted(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-class Sized(ff.AggregateOperation):
+class Sized(Total):
     """A sum of values in a unit, which is in the state."""
-
-    state = {"sum": "int64"}
 
     def __init__(self, column: str, size: int) -> None:
         super().__init__(column)
         self.size, self._seen = size, object()
 
     def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"sum": frames.sum(x) * self.size}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"sum": a["sum"] + b["sum"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["sum"]
+        return {"total": frames.sum(x) * self.size}
 
 
 @pytest.mark.parametrize(
