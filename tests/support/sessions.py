@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,18 +36,9 @@ def home_without_zip(folder: Path) -> Path:
     return home
 
 
-@contextmanager
-def settings(spark: SparkSession, **values: str) -> Iterator[None]:
+def settings(spark: SparkSession, **values: str) -> AbstractContextManager[None]:
     """The session with other settings, dots of their names as ``__``, for a while."""
-    names = {name.replace("__", "."): value for name, value in values.items()}
-    before = {name: spark.conf.get(name) for name in names}
-    try:
-        for name, value in names.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
+    return replaced_conf(spark, {name.replace("__", "."): value for name, value in values.items()})
 
 
 QUICK = {
@@ -58,11 +49,9 @@ QUICK = {
 sixth of what a micro-batch costs."""
 
 
-@contextmanager
-def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
+def state_in_rocksdb(spark: SparkSession) -> AbstractContextManager[None]:
     """The session with what streams need, for a while."""
-    with replaced_conf(spark, QUICK | of_streams(2)):
-        yield
+    return replaced_conf(spark, QUICK | of_streams(2))
 
 
 @contextmanager
