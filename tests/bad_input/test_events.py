@@ -85,13 +85,6 @@ def test_null_times_dropped(run: Engine) -> None:
     assert (row["n"], row["total"]) == (2, 4)
 
 
-def test_dropping_says_how_many() -> None:
-    events = ff.events(table([1, None, 2], [1, 2, 3]), time="t", null_time="drop")
-    with pytest.warns(ff.DroppedEventsWarning, match="1 of 3 events"):
-        events.window(ff.tumbling(10)).aggregate(n=ff.Count())
-    assert events.dropped().to_pylist() == [{"t": None, "key": "k", "x": 2}]
-
-
 @pytest.mark.parametrize("way", ["sql", "python", "limited", "files", "rows", "none left"])
 def test_dropping_says_how_many_on_spark(spark: SparkSession, tmp_path: Path, way: str) -> None:
     """Whatever makes the partials that the driver gets: all events are counted once, also where a task has no null."""

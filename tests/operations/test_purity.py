@@ -88,27 +88,15 @@ class ChangesInDeduct(Distinct):
         return state[0]
 
 
-class SharedInside(Distinct):
-    def create(self) -> Any:
-        return {"values": SHARED}
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        state["values"].add(value)
-        return state
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"values": a["values"] | b["values"]}
-
-    def finish(self, state: Any) -> Any:
-        return len(state["values"])
-
-
-class SharedTexts(SharedState):
-    """Of two columns, and not of numbers."""
-
-    def accumulate(self, state: Any, value: Any, other: Any) -> Any:  # type: ignore[override]
-        state.add((value, other))
-        return state
+SharedInside = changing(
+    "SharedInside",
+    create=lambda self: {"values": SHARED},
+    accumulate=lambda self, state, value: state["values"].add(value) or state,
+    combine=lambda self, a, b: {"values": a["values"] | b["values"]},
+    finish=lambda self, state: len(state["values"]),
+)
+# Of two columns, and not of numbers.
+SharedTexts = changing("SharedTexts", SharedState, accumulate=lambda self, state, *values: state.add(values) or state)
 
 
 class Totals(Total):

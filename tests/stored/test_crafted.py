@@ -237,6 +237,7 @@ def test_other_questions(tmp_path: Path) -> None:
     for other, said in (
         ({"time": "k"}, "are stored with time='t', and not 'k'; expected the same"),
         ({"by": ()}, r"are stored with by=\['k'\], and not \[\]; expected the same"),
+        ({"by": "x"}, r"are stored with by=\['k'\], and not \['x'\]; expected the same"),
         ({"frame": 120}, r"windows .*60.* became .*120"),
         ({"ties": "x"}, r"ties None became \['x'\]"),
         ({"s": ff.Max("x")}, r"another query: outputs: s Sum\('x'\) became Max\('x'\)"),
