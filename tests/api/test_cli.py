@@ -22,6 +22,7 @@ from rich.progress import Progress
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.command_line import ALIASES, OPERATIONS, main
 from ..support.inner import answers, place_of
 from ..support.plans import Operation
@@ -66,23 +67,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected() -> list[tuple[Any, ...]]:
     """The windows by DuckDB: every event joined with every window that it is in."""
-    return (
-        duckdb.connect()
-        .from_arrow(TABLE)
-        .query(
-            "events",
-            """
+    query = """
         WITH grid AS (
             SELECT make_timestamp(step * 420 * 1000000) AS s
             FROM range(1714435200 // 420, 1714608000 // 420) steps(step) -- 30 April to 2 May 2024
         )
         SELECT k, s, count(*), avg(x), sum(i)::BIGINT, stddev_pop(i)
         FROM events JOIN grid ON events."at" >= s AND events."at" < s + INTERVAL 1 HOUR
-        GROUP BY ALL ORDER BY k NULLS FIRST, s
-        """,
-        )
-        .fetchall()
-    )
+        GROUP BY ALL ORDER BY k NULLS FIRST, s"""
+    return asked(query, events=TABLE).fetchall()
 
 
 def rows_of(out: Path) -> list[tuple[Any, ...]]:

@@ -21,26 +21,17 @@ QUERY = (
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    pq.write_table(TRIPS, tmp_path / "trips.parquet")
-    return tmp_path
-
-
-def run(folder: Path, query: str = QUERY, *options: str) -> int:
-    table = f"trips={folder / 'trips.parquet'}"
-    return main(["sql", query, "--table", table, *options])
-
-
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
-def test_the_same_as_in_python(folder: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_as_in_python(tmp_path: Path, engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pq.write_table(TRIPS, tmp_path / "trips.parquet")
     expected = ff.sql(QUERY, trips=TRIPS).to_pylist()
-    assert run(folder, QUERY, "--engine", engine, "--out", "-", "--out-format", "json") == 0
+    command = ["sql", QUERY, "--table", f"trips={tmp_path / 'trips.parquet'}", "--engine", engine, "--out"]
+    assert main([*command, "-", "--out-format", "json"]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == expected
     if engine == "local":
         for name, read in {"out.csv": pyarrow.csv.read_csv, "out.parquet": pq.read_table}.items():
-            assert run(folder, QUERY, "--engine", engine, "--out", str(folder / name)) == 0
-            assert read(folder / name).to_pylist() == expected
+            assert main([*command, str(tmp_path / name)]) == 0
+            assert read(tmp_path / name).to_pylist() == expected
         captured = capsys.readouterr()
         assert "50" in captured.out
         assert "6 rows in" in captured.err

@@ -191,16 +191,6 @@ def test_arguments_that_are_none() -> None:
         ff.prometheus_listener(registry)
 
 
-@pytest.mark.parametrize(
-    ("function", "package"), [("prometheus_listener", "prometheus_client"), ("opentelemetry_listener", "opentelemetry")]
-)
-def test_which_extra_is_needed(function: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    said = rf"^{function} needs {package}; expected it installed: pip install '\.\[observe\]' in a clone of framefold$"
-    with pytest.raises(ff.EngineError, match=said):
-        getattr(ff, function)()
-
-
 def test_that_spark_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is left in the registry."""
     registry = CollectorRegistry()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pyarrow as pa
 import pyarrow.csv
@@ -146,7 +147,7 @@ def test_maps_are_objects_in_json(folder: Path) -> None:
 def fails(error: BaseException) -> Callable[..., None]:
     """A writer that ends in the middle."""
 
-    def write(table: pa.Table, path: Path, *rest: Any) -> None:
+    def write(table: pa.Table, path: Path, *rest: Any, **more: Any) -> None:
         Path(path).write_bytes(b"half of it")
         raise error
 
@@ -334,38 +335,25 @@ def test_an_earlier_folder_that_cannot_be_removed_is_named_or_removed_again(
     assert (tmp_path / "r" / "part-0").read_text() == "new"
 
 
-class Writer:
+@pytest.mark.parametrize("error", [None, RuntimeError("no space")])
+def test_a_folder_that_executors_write_elsewhere_does_not_replace_a_result(
+    error: Exception | None, tmp_path: Path
+) -> None:
     """A writer of Spark's whose executors are elsewhere, or fail."""
+    make(tmp_path / "r.json", "old")
 
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
-
-    @property
-    def write(self) -> Writer:
-        return self
-
-    def option(self, name: str, value: object) -> Writer:
-        return self
-
-    format = option
-
-    def save(self, path: str) -> None:
+    def save(path: str) -> None:
         assert path.startswith("file:/")
         folder = Path(path.removeprefix("file:"))
         folder.mkdir()
         (folder / "_SUCCESS").touch()
-        if self.error:
-            raise self.error
+        if error:
+            raise error
 
-
-@pytest.mark.parametrize("error", [None, RuntimeError("no space")])
-def test_a_folder_that_executors_write_elsewhere_does_not_replace_a_result(
-    error: Exception | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make(tmp_path / "r.json", "old")
-    monkeypatch.setattr(Writer, "format", lambda self, kind: self)
+    writer = MagicMock(save=save)
+    writer.write = writer.option.return_value = writer.format.return_value = writer
     said = "no space" if error else "executors have written no files into the folder .* of this machine"
     with pytest.raises(RuntimeError if error else FileError, match=said):
-        output.write_dataframe(Writer(error), str(tmp_path / "r.json"))  # type: ignore[arg-type]
+        output.write_dataframe(writer, str(tmp_path / "r.json"))
     assert names(tmp_path) == ["r.json"]
     assert (tmp_path / "r.json" / "part-0").read_text() == "old"

@@ -49,12 +49,16 @@ AMONG = [
 """Events, and a result among them: in their folder by any name of it, through links, in patterns, or the file."""
 
 
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a run on the local engine", "a run on Spark", "session of a run"):
+        monkeypatch.setattr(*place_of(name), None)
+
+
 @pytest.mark.parametrize(("events", "out"), AMONG)
 def test_it_is_refused(
     folder: Path, events: str, out: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("a run on the local engine", "session of a run"):
-        monkeypatch.setattr(*place_of(name), None)  # nothing runs
+    nothing_runs(monkeypatch)
     engine = ["local", "spark", "auto"][AMONG.index((events, out)) % 3]
     before = sorted(folder.rglob("*"))
     line = ["run", *events.format(here=folder).split(), *QUERY, "--out", out.format(here=folder), "--engine", engine]
@@ -116,8 +120,7 @@ def test_an_earlier_result_is_kept_if_asked(
     else:
         (folder / out).mkdir()
         (folder / out / "_SUCCESS").touch()
-    for name in ("a run on the local engine", "session of a run"):
-        monkeypatch.setattr(*place_of(name), None)  # nothing runs
+    nothing_runs(monkeypatch)
     (folder / f"dangling.{extension}").symlink_to("nowhere")
     for place in (out, f"./{out}", f"file://{folder}/{out}", f"dangling.{extension}"):
         before: Any = sorted((each, each.lstat().st_mtime_ns) for each in folder.rglob("*"))

@@ -19,6 +19,7 @@ import pytest
 from ..support.command_line import check_shared, inputs, main, output
 from ..support.inner import inner, place_of
 from ..support.sources import Files
+from .test_out import fails
 
 EVENTS = pa.table({"t": [0, 3, 4, 11, 12], "k": ["a", "b", "a", "a", "b"], "x": [1, 2, 3, 4, 5]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10", "--agg", "s=sum:x"]
@@ -50,10 +51,6 @@ def read(data: bytes, kind: str) -> pa.Table:
     return (pq.read_table if kind == "parquet" else pyarrow.feather.read_table)(pa.BufferReader(data))
 
 
-def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
 @pytest.mark.parametrize(
     ("kind", "out", "engine"),
     [
@@ -67,7 +64,7 @@ def test_events_come_by_standard_input_and_results_go_to_standard_output(
 ) -> None:  # fmt: skip
     if engine == "spark":
         request.getfixturevalue("spark")
-    piped(monkeypatch, (folder / f"e.{kind}").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / f"e.{kind}").read_bytes())))
     formats = ["--format", kind, *(["--out-format", out] if out != kind else [])]
     assert main(["run", "-", *formats, *QUERY, "--engine", engine, "--out", "-"]) == 0
     seen = capsysbinary.readouterr()
@@ -238,11 +235,7 @@ def test_a_demo_that_fails_leaves_the_trips_that_were_kept(folder: Path, monkeyp
     assert main(["demo", "--engine", "local", "--rows", "1000", "--keep", str(kept)]) == 0
     before = (kept / "trips.parquet").read_bytes()
 
-    def torn(_: pa.Table, path: Path, **options: Any) -> None:
-        Path(path).write_bytes(b"half of")
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(pq, "write_table", torn)
+    monkeypatch.setattr(pq, "write_table", fails(OSError("the disk is full")))
     with pytest.raises(OSError, match="the disk is full"):
         main(["demo", "--engine", "local", "--rows", "2000", "--keep", str(kept)])
     assert os.listdir(kept) == ["trips.parquet"]

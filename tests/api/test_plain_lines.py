@@ -30,17 +30,11 @@ OTHERS = [
 """Help, mistakes, and what only typer knows."""
 
 
-@pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What jobs are started with."""
-    found: list[Any] = []
-    monkeypatch.setattr(*place_of("start of a run"), lambda self: found.append(self))
-    return found
-
-
 @pytest.mark.parametrize("line", PLAIN)
-def test_as_typer_reads_them(line: str, jobs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    words = shlex.split(line)
+def test_as_typer_reads_them(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what jobs are started with."""
+    words, jobs = shlex.split(line), list[Any]()
+    monkeypatch.setattr(*place_of("start of a run"), lambda self: jobs.append(self))
     assert plain_arguments(run, words) is not None
     assert main(["run", *words]) == 0
     monkeypatch.setattr(*place_of("plain arguments"), lambda *given: None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import groupby
@@ -321,20 +320,12 @@ def test_a_chart_has_a_bound(limit: Callable[..., None]) -> None:
         ff.plot(COUNTS, kind="heat")
 
 
-def test_plots_say_which_extra_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
-    said = r"^plot\(\) needs altair; expected it installed: pip install '\.\[plot\]' in a clone of framefold$"
-    with pytest.raises(ff.EngineError, match=said):
-        ff.plot(quarters())
-
-
 def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> None:
-    df = spark.createDataFrame(TRIPS)
-    result = quarters(df)
+    from ..support.spark_results import conf
+
+    result = quarters(spark.createDataFrame(TRIPS))
     stream = spark.readStream.format("rate").load()
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    try:
-        spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    with conf(spark, {"spark.sql.session.timeZone": "America/New_York"}):
         expected = lines_of(ff.plot(quarters(), "s", timezone="America/New_York"), "window_start", "s")
         for given in (result, result.toPandas()):
             assert lines_of(ff.plot(given, "s"), "window_start", "s") == expected
@@ -351,5 +342,3 @@ def test_results_of_spark_in_the_zone_of_its_session(spark: SparkSession) -> Non
             ff.plot(result, "sum")
         with pytest.raises(ff.QueryError, match=r"^plot\(\) is given a stream; expected results that are there"):
             ff.plot(stream)
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", zone)

@@ -17,6 +17,8 @@ import pytest
 
 import framefold as ff
 
+from ..support.toys import Items, Total
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -83,13 +85,6 @@ def test_null_times_dropped(run: Engine) -> None:
     assert (row["n"], row["total"]) == (2, 4)
 
 
-def test_dropping_says_how_many() -> None:
-    events = ff.events(table([1, None, 2], [1, 2, 3]), time="t", null_time="drop")
-    with pytest.warns(ff.DroppedEventsWarning, match="1 of 3 events"):
-        events.window(ff.tumbling(10)).aggregate(n=ff.Count())
-    assert events.dropped().to_pylist() == [{"t": None, "key": "k", "x": 2}]
-
-
 @pytest.mark.parametrize("way", ["sql", "python", "limited", "files", "rows", "none left"])
 def test_dropping_says_how_many_on_spark(spark: SparkSession, tmp_path: Path, way: str) -> None:
     """Whatever makes the partials that the driver gets: all events are counted once, also where a task has no null."""
@@ -142,30 +137,16 @@ def test_decimal_overflow(run: Engine) -> None:
         run(table([0, 1], [most, most], pa.decimal128(38, 0)), ff.tumbling(4), total=ff.Sum("x"))
 
 
-class Failing(ff.AggregateOperation):
+def failing(method: str) -> ff.AggregateOperation:
     """A sum of which one method fails on 13."""
 
-    state = {"total": "int64"}
-    result = "int64"
-    commutative = True
-
-    def __init__(self, method: str) -> None:
-        super().__init__("x")
-        self.method = method
-
-    def checked(self, method: str, values: Any) -> Any:
-        if method == self.method and (values == 13).any():
+    def called(self: Total, *given: Any) -> Any:
+        values = given[1] if method == "accumulate" else given[0]["total"]
+        if (values == 13).any():
             raise ZeroDivisionError("an unlucky number")
-        return values
+        return getattr(Total, method)(self, *given)
 
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(self.checked("accumulate", x))}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": self.checked("combine", a["total"]) + b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return self.checked("finish", a["total"])
+    return type("Failing", (Total,), {method: called, "result": "int64", "commutative": True})("x")
 
 
 @pytest.mark.parametrize("method", ["accumulate", "combine", "finish"])
@@ -173,23 +154,15 @@ def test_a_users_function_fails(run: Engine, method: str) -> None:
     """The error names the output and the function, and the user's own lines are to be seen."""
     sentence = f"{method} of 'x' .*ZeroDivisionError: an unlucky number"
     with run.refuses(ff.OperationError, sentence, shown='raise ZeroDivisionError("an unlucky number")'):
-        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=Failing(method))
+        run(table([0, 1, 2], [13, 1, 2]), ff.sliding(3, every=1), x=failing(method))
 
 
 def test_a_python_function_fails(run: Engine) -> None:
-    class PythonFailing(ff.PythonOperation):
-        result = "int64"
-
-        def create(self) -> int:
-            return 0
-
-        def accumulate(self, state: int, value: int) -> int:
+    class PythonFailing(Items):
+        def accumulate(self, state: Any, value: int) -> Any:
             if value == 13:
                 raise LookupError("an unlucky number")
-            return state + value
-
-        def combine(self, a: int, b: int) -> int:
-            return a + b
+            return super().accumulate(state, value)
 
     sentence = "accumulate of 'x' .*LookupError: an unlucky number"
     with run.refuses(ff.OperationError, sentence, shown='raise LookupError("an unlucky number")'):
@@ -197,19 +170,12 @@ def test_a_python_function_fails(run: Engine) -> None:
 
 
 def test_a_wrong_state_where_the_trial_did_not_see_it(run: Engine) -> None:
-    class Moody(ff.AggregateOperation):
-        state = {"count": "int64"}
+    class Moody(Total):
         result = "int64"
         commutative = True
 
         def accumulate(self, frames: Any, x: Any) -> Any:
-            return {"count": frames.count()[: 1 if (x == 13).any() else None]}
+            return {"total": frames.count()[: 1 if (x == 13).any() else None]}
 
-        def combine(self, a: Any, b: Any) -> Any:
-            return {"count": a["count"] + b["count"]}
-
-        def finish(self, a: Any) -> Any:
-            return a["count"]
-
-    with run.refuses(ff.OperationError, "accumulate of 'x' returned 1 states in field 'count'; expected"):
+    with run.refuses(ff.OperationError, "accumulate of 'x' returned 1 states in field 'total'; expected"):
         run(table([0, 1, 2, 3, 4, 5], [13] * 6), ff.sliding(3, every=1), x=Moody("x"))

@@ -15,6 +15,7 @@ import pytest
 import framefold as ff
 
 from ..support.programs import WITH_SUPPORT
+from ..support.toys import Total
 from .mistakes import mistakes, require
 
 EVENTS = pa.table({"t": [0, 1, 2], "k": ["a", "b", "a"], "x": [1.0, 2.0, None], "ok": [True, False, None]})
@@ -28,21 +29,12 @@ def large(x: Any) -> Any:
     return x > 1
 
 
-class Own(ff.AggregateOperation):
+class Own(Total):
     """A sum whose state is declared as given."""
 
     def __init__(self, state: Any) -> None:
         super().__init__("x")
         self.state = state
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"v": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"v": a["v"] + b["v"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["v"]
 
 
 def spark_column() -> Any:

@@ -13,6 +13,7 @@ import pytest
 
 import framefold as ff
 
+from ..support.toys import Items, Total
 from .mistakes import mistakes, require
 
 if TYPE_CHECKING:
@@ -34,43 +35,17 @@ def ask(data: Any, *, window: Any = None, null_time: str = "error", options: Any
     return events.options(**options or {}).window(window or ff.sliding(4, every=2)).aggregate(**outputs)
 
 
-class NoCombine(ff.AggregateOperation):
-    state = {"count": "int64"}
-    result = "int64"
-
-    def accumulate(self, frames: Any, *columns: Any) -> Any:
-        return {"count": frames.count()}
-
-    def finish(self, a: Any) -> Any:
-        return a["count"]
-
-
-class PythonNoCombine(ff.PythonOperation):
-    def create(self) -> int:
-        return 0
-
-    def accumulate(self, state: int, value: Any) -> int:
-        return state + 1
+NoCombine = type("NoCombine", (Total,), {"combine": ff.AggregateOperation.combine})
+PythonNoCombine = type("PythonNoCombine", (Items,), {"combine": ff.PythonOperation.combine})
 
 
 def returning(make: Callable[[Any], Any], method: str = "accumulate") -> ff.AggregateOperation:
-    """An operation that counts, but for one of its methods, which returns what it likes."""
+    """A sum, but for one of its methods, which returns what it likes."""
 
-    class Wrong(ff.AggregateOperation):
-        state = {"count": "int64"}
-        result = "int64"
-        commutative = True
+    def made(self: Total, of: Any, *others: Any) -> Any:
+        return make(of if method == "accumulate" else of["total"])
 
-        def accumulate(self, frames: Any, x: Any) -> Any:
-            return make(frames) if method == "accumulate" else {"count": frames.count()}
-
-        def combine(self, a: Any, b: Any) -> Any:
-            return make(a["count"]) if method == "combine" else {"count": a["count"] + b["count"]}
-
-        def finish(self, a: Any) -> Any:
-            return make(a["count"]) if method == "finish" else a["count"]
-
-    return Wrong("n")
+    return type("Wrong", (Total,), {method: made, "result": "int64", "commutative": True})("n")
 
 
 # The schema and the arguments alone show it, so that no job need run.
@@ -167,14 +142,14 @@ def test_spark_before_any_job(call: str, said: str, frame: Any) -> None:
 
 # Only the call of a user's function shows it. The trial before a job may find it; then no event is needed at all.
 @mistakes("""\
-{"count": frames.count()[1:]}  # -> OperationError: accumulate of 'x' ... 'count' ... expected
-{"count": [1] * (frames.size + 2)}  # -> OperationError: accumulate of 'x' ... 'count' ... expected
-{"count": 1}  # -> OperationError: accumulate of 'x' ... 'count'
-{"count": frames.count(), "more": frames.count()}  # -> OperationError: accumulate of 'x' ... undeclared ... 'more'
-{}  # -> OperationError: accumulate of 'x' ... no field ... 'count'
+{"total": frames.count()[1:]}  # -> OperationError: accumulate of 'x' ... 'total' ... expected
+{"total": [1] * (frames.size + 2)}  # -> OperationError: accumulate of 'x' ... 'total' ... expected
+{"total": 1}  # -> OperationError: accumulate of 'x' ... 'total'
+{"total": frames.count(), "more": frames.count()}  # -> OperationError: accumulate of 'x' ... undeclared ... 'more'
+{}  # -> OperationError: accumulate of 'x' ... no field ... 'total'
 frames.count()  # -> OperationError: accumulate of 'x' ... dict
-{"count": frames.count() / 2}  # -> OperationError: accumulate of 'x' ... 'count' ... 'int64': values of type float64
-{"count": ["a"] * frames.size}  # -> OperationError: accumulate of 'x' ... 'count' ... int64
+{"total": frames.count() / 2}  # -> OperationError: accumulate of 'x' ... 'total' ... 'int64': values of type float64
+{"total": ["a"] * frames.size}  # -> OperationError: accumulate of 'x' ... 'total' ... int64
 None  # -> OperationError: accumulate of 'x' ... None ... dict
 """)
 def test_a_wrong_state(call: str, said: str) -> None:

@@ -16,6 +16,7 @@ import framefold as ff
 
 from ..support.command_line import main
 from ..support.inner import place_of
+from ..support.toys import Items
 from .mistakes import mistakes, require
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
@@ -85,24 +86,17 @@ def test_links_as_files_of_the_library(call: str, said: str) -> None:
     require(call, said, globals())
 
 
-class Answer(ff.PythonOperation):
-    """One that finishes with a value that the caller chose."""
+class Answer(Items):
+    """One that finishes with a value that the caller chose of the sum."""
+
+    result = None
 
     def __init__(self, column: str, make: Callable[[int], Any]) -> None:
         super().__init__(column)
         self.make = make
 
-    def create(self) -> int:
-        return 0
-
-    def accumulate(self, state: int, value: int) -> int:
-        return state + value
-
-    def combine(self, a: int, b: int) -> int:
-        return a + b
-
-    def finish(self, state: int) -> Any:
-        return self.make(state)
+    def finish(self, state: Any) -> Any:
+        return self.make(sum(state))
 
 
 ODD = {

@@ -47,8 +47,6 @@ ff.events(EVENTS, time="stamp").window(ff.tumbling("1 hour", offset=60))
     # -> DurationError: offset is 60, but the time 'stamp' is a timestamp column
 ff.events(EVENTS, time="stamp", until="until", longest=60)
     # -> DurationError: longest is 60, but the time 'stamp' is a timestamp column
-ff.events(EVENTS, time="day").window(ff.tumbling("1 hour"))
-    # -> DurationError: size is '1 hour', but the time 'day' is a date column
 ff.events(EVENTS, time=pc.field("tick").cast(pa.timestamp("s"))).window(ff.tumbling(60))
     # -> DurationError: size is 60, but the time
 ff.events(EVENTS, time="stam").window(ff.tumbling(60)).aggregate(n=ff.Count())

@@ -43,6 +43,12 @@ ask(ff.tumbling("1 day", offset=dt.datetime(2026, 1, 1, 9)), time="ts")
 ask(ff.tumbling(5, offset=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)))  # -> expected a duration since the epoch
 ff.tumbling(5, min_fill="half")  # -> min_fill is 'half'; expected 'partial' or 'full'
 ff.tumbling(5, emit="never")  # -> emit is 'never'; expected 'every' or 'on_change'
+ff.tumbling(3, min_samples=-1)  # -> min_samples is -1; expected an integer of 0 or more
+ff.sliding(3, 1, min_samples="2")  # -> min_samples is '2'; expected an integer of 0 or more
+ff.cumulating(4, 2, min_samples=1.5)  # -> min_samples is 1.5; expected an integer of 0 or more
+ff.policy(ff.by_count(2), min_samples=True)  # -> min_samples is True; expected an integer of 0 or more
+ff.last_rows(3, min_samples=4)  # -> min_samples is 4, and a window has at most 3 rows; expected 3 or fewer
+ff.around(rows=(-1, 1), min_samples=4)  # -> min_samples is 4, and a window has at most 3 rows; expected 3 or fewer
 ff.tumbling(5, stamp="now")  # -> stamp is 'now'; expected 'interval', 'end' or 'start'
 ask(ff.cumulating(5, 2))  # -> expected a size in whole steps
 ask(ff.session(0))  # -> gap is 0; expected a duration above zero

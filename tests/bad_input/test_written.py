@@ -236,20 +236,3 @@ def test_uuids_stay_uuids() -> None:
     assert keyed["u"].to_pylist() == [None, one, two]
     again = ff.events(keyed, time="window.start", by="u").window(ff.tumbling(10)).aggregate(n=ff.Sum("n"))
     assert again["u"].type == pa.uuid()
-
-
-def test_an_own_finish_can_give_null() -> None:
-    class Ratio(ff.AggregateOperation):
-        state = {"total": "float64", "count": "int64"}
-
-        def accumulate(self, frames: ff.Frames, x: Any) -> ff.State:
-            return {"total": frames.sum(x), "count": frames.count(x)}
-
-        def combine(self, a: ff.State, b: ff.State) -> ff.State:
-            return {"total": a["total"] + b["total"], "count": a["count"] + b["count"]}
-
-        def finish(self, a: ff.State) -> Any:
-            return np.ma.masked_array(a["total"], a["count"] == 0) / np.maximum(a["count"], 1)
-
-    data = pa.table({"t": [0, 1, 10], "x": [1.0, 2.0, None]})
-    assert output(data, Ratio("x")) == [1.5, None]

@@ -49,12 +49,6 @@ def test_pictures_are_those_that_the_code_draws() -> None:
         assert (DOCS / "pictures" / name).read_text() == svg + "\n", name
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
-
-
 def calls() -> list[str]:
     """The calls in the tables of aggregates."""
     return re.findall(r"^\| `(.+?)` \|", (DOCS / "aggregates.md").read_text(), re.MULTILINE)

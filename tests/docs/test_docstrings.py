@@ -14,16 +14,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from ..support.programs import ROOT, module_of
+
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 USES_SPARK = re.compile(r"""^ *(?:>>>|\.\.\.) .*(?<![\w."'])spark\b(?!=)(?!.*SKIP)""", re.MULTILINE)
-
-
-def module_of(path: Path) -> str:
-    """The name of the module that a file of a room is."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    inside = parts[1:] if parts[0] == "api" else parts
-    return ".".join(("framefold", *(part for part in inside if part != "__init__")))
 
 
 def files() -> list[object]:

@@ -27,10 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def outside_code(path: Path) -> str:
-    return re.sub(r"`[^`\n]+`", "", make_site.BLOCK.sub("", path.read_text()))
-
-
 def test_every_page_is_in_the_navigation_once(folder: Path) -> None:
     assert Counter(NAV) == Counter(str(path.relative_to(folder)) for path in folder.rglob("*.md"))
     assert f"- Source: {SOURCE}\n" in (ROOT / "mkdocs.yml").read_text()
@@ -40,7 +36,7 @@ def test_every_page_is_in_the_navigation_once(folder: Path) -> None:
 def test_links_lead_to_pages_and_pictures_of_the_site_or_to_the_repository(folder: Path) -> None:
     counted = Counter[str]()
     for page in folder.rglob("*.md"):
-        for target, _ in make_site.LINK.findall(outside_code(page)):
+        for target, _ in make_site.LINK.findall(re.sub(r"`[^`\n]+`", "", make_site.BLOCK.sub("", page.read_text()))):
             inside = ":" not in target
             assert not inside or (page.parent / target).is_file(), (page, target)
             assert inside or not target.startswith("https://github.com/") or target.startswith(SOURCE), target

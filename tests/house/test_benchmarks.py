@@ -35,21 +35,6 @@ def benchmarks() -> Iterator[ModuleType]:
     sys.path.remove(str(ROOT))
 
 
-@pytest.fixture
-def compared(benchmarks: ModuleType, tmp_path: Path) -> Any:
-    """From the rows (key, start, total) of two results to their comparison."""
-
-    def compare(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]], place: str = "start") -> Any:
-        for name, rows in (("ours", ours), ("theirs", theirs)):
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            pq.write_table(pa.table(dict(zip(("k", place, "total"), columns, strict=True))), tmp_path / name)
-        kind = "sliding" if place == "start" else "around"
-        job = benchmarks.jobs.Job("", kind, outputs=(("total", "sum", "x"),))
-        return benchmarks.compare.compare(tmp_path / "ours", tmp_path / "theirs", job)
-
-    return compare
-
-
 A = (1, 0, 0.3)
 Z = (2, 0, 1.0)
 BAG = [(1, 0, 1.0), (1, 0, 2.0)]
@@ -67,9 +52,15 @@ COMPARED: dict[str, tuple[list[Any], list[Any], str, tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_results_are_compared(compared: Any, name: str) -> None:
+def test_results_are_compared(benchmarks: ModuleType, name: str, tmp_path: Path) -> None:
+    """Of rows (key, start, total) of two results."""
     ours, theirs, place, counts = COMPARED[name]
-    found = compared(ours, theirs, place)
+    for side, rows in (("ours", ours), ("theirs", theirs)):
+        columns = map(list, zip(*rows, strict=True))
+        pq.write_table(pa.table(dict(zip(("k", place, "total"), columns, strict=True))), tmp_path / side)
+    kind = "sliding" if place == "start" else "around"
+    job = benchmarks.jobs.Job("", kind, outputs=(("total", "sum", "x"),))
+    found = benchmarks.compare.compare(tmp_path / "ours", tmp_path / "theirs", job)
     assert (found.common, found.differing, found.missing, found.added) == counts
     assert ours != [A, Z] or "0.3" in found.example
 
@@ -94,11 +85,12 @@ def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
     }
 
 
+MACHINE = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
+
+
 def report(benchmarks: ModuleType, *cases: dict[str, Any], **others: Any) -> str:
-    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
-    results = {"machine": machine, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)} | others
-    text: str = benchmarks.report.report(results, Path("plots"))
-    return text
+    results = {"machine": MACHINE, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)} | others
+    return benchmarks.report.report(results, Path("plots"))
 
 
 def test_a_case_that_a_peer_wins_comes_before_everything_else(benchmarks: ModuleType) -> None:
@@ -131,9 +123,8 @@ def test_the_report_says_where_each_case_was_measured(benchmarks: ModuleType) ->
 
 
 def section(*rows: str) -> dict[str, Any]:
-    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
     head, *rest = [f"| {row.replace('; ', ' | ')} |" for row in rows]
-    return {"machine": machine, "lines": ["About.", "", "**Of b**", "", head, "| --- | ---: |", *rest]}
+    return {"machine": MACHINE, "lines": ["About.", "", "**Of b**", "", head, "| --- | ---: |", *rest]}
 
 
 OURS, DUCKDB = "framefold, from the events", "DuckDB, from the events"
@@ -144,11 +135,11 @@ SECTIONS = {
     "Lookbacks, a": section(f"contender; {SHARE}", "framefold; 1.3", "Q; 1.24"),
     "Relations: rows joined": section("in this process; s; framefold takes", "framefold; 1; 1.0", "R; 9; 1.23"),
     "Relations: the figures": section("step; MAX; MAX by scans", "1; 1.0; 2.0", "1,000; 12.2; 10"),
-    "Relations: a large join": {"machine": section("")["machine"], "lines": [
+    "Relations: a large join": {"machine": MACHINE, "lines": [
         "On U: framefold 2 s; V 1 s, 0.826 times as long.", "On W: framefold 2 s; V 4 s, 2.0 times as long."
     ]},
     "Partials at rest: a": section("contender; seconds; times", f"{OURS}; 12.0; 9", f"{DUCKDB}; 10; 10"),
-    "Holistic, grid: a": {"machine": section("")["machine"], "lines": [
+    "Holistic, grid: a": {"machine": MACHINE, "lines": [
         "| operation | overlap | peers |", "| --- |", "| M | 10 | S 1.1 (x0.9; x2.0); T 0.8 (x1.19; x0.1, once) |"
     ]},
     "Holistic, on Spark: a": section("operation; framefold; Spark; times as fast", "M; 2; 1; 0.847", "N; 1; 2; 2.0"),
@@ -200,9 +191,8 @@ def test_the_report_is_that_of_the_results(benchmarks: ModuleType) -> None:
 
 
 def test_states_that_cannot_be_measured_again_are_said_in_front(benchmarks: ModuleType) -> None:
-    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": ""}
     one, two = (
-        {**case(name, framefold_spark__dataframe={60: [1.0]}), "machine": machine | {"commit": name}}
+        {**case(name, framefold_spark__dataframe={60: [1.0]}), "machine": MACHINE | {"commit": name}}
         for name in ("abc", "def-dirty")
     )
     assert "state" not in report(benchmarks, one).split("## Where")[0]

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -117,8 +119,22 @@ def test_what_is_missing_later_is_said_too() -> None:
     assert re.fullmatch(said, done.stderr), done.stderr
 
 
-def test_check_laws_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "hypothesis", None)
-    said = r"^check_laws needs hypothesis; expected it installed: pip install '\.\[laws\]' in a clone of framefold$"
-    with pytest.raises(ff.EngineError, match=said):
-        ff.check_laws(ff.Sum("x"), pa.table({"x": [1]}))
+TABLE = pa.table({"window_start": [0], "window_end": [1], "x": [1]})
+NEEDS: list[tuple[str, str, str, Callable[[], Any]]] = [
+    ("check_laws", "hypothesis", "laws", lambda: ff.check_laws(ff.Sum("x"), TABLE)),
+    ("plot()", "altair", "plot", lambda: ff.plot(TABLE)),
+    ("expr()", "sqlglot", "sql", lambda: ff.expr("x > 1")),
+    ("sql()", "sqlglot", "sql", lambda: ff.sql("SELECT 1")),
+    ("prometheus_listener", "prometheus_client", "observe", lambda: ff.prometheus_listener()),
+    ("opentelemetry_listener", "opentelemetry", "observe", lambda: ff.opentelemetry_listener()),
+]
+
+
+@pytest.mark.parametrize(("name", "package", "extra", "call"), NEEDS)
+def test_what_is_called_says_which_extra_it_needs(
+    name: str, package: str, extra: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    said = f"{name} needs {package}; expected it installed: pip install '.[{extra}]' in a clone of framefold"
+    with pytest.raises(ff.EngineError, match=f"^{re.escape(said)}$"):
+        call()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import framefold
 
-from ..support.programs import parsed
+from ..support.programs import module_of, parsed
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ["api", "spark", "runtime", "aggregators"]
@@ -50,9 +50,7 @@ def test_what_files_say_and_import() -> None:
 def test_every_folder_is_a_package_that_is_installed() -> None:
     """What pyproject.toml leaves out is in no wheel, though an editable install finds some of it."""
     said = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = [folder.relative_to(ROOT).parts for folder in FOLDERS]
-    parts = [inside if room == "api" else (room, *inside) for room, *inside in folders]
-    assert sorted(said) == sorted(".".join(("framefold", *each)) for each in parts)
+    assert sorted(said) == sorted(module_of(folder / "__init__.py") for folder in FOLDERS)
 
 
 def test_the_version_is_said_once_for_all() -> None:

@@ -12,9 +12,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from ..support.programs import parsed
+from ..support.programs import ROOT, module_of, parsed
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ROOMS = ("aggregators", "runtime", "spark", "api")
 EXTRAS = {
@@ -33,17 +32,7 @@ LATE = {
 """Where other modules of the package are imported within functions, and why."""
 
 
-def files() -> dict[str, Path]:
-    """The files of the rooms by the names of their modules."""
-    found = {}
-    for room in ROOMS:
-        for path in (ROOT / room).rglob("*.py"):
-            parts = path.relative_to(ROOT / "api" if room == "api" else ROOT).with_suffix("").parts
-            found[".".join(part for part in parts if part != "__init__")] = path
-    return found
-
-
-FILES = files()
+FILES = {module_of(path): path for room in ROOMS for path in (ROOT / room).rglob("*.py")}
 
 
 @cache
@@ -70,9 +59,9 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
 
 
 def absolute(path: Path, name: str, dots: int) -> str:
-    """The name of a module of the package, without the package's own."""
-    folder = path.relative_to(ROOT / "api" if path.is_relative_to(ROOT / "api") else ROOT).parent.parts
-    return ".".join((*folder[: len(folder) - dots + 1], name))
+    """The name of a module of the package, as a file imports it."""
+    folder = module_of(path.with_name("__init__.py")).split(".")
+    return ".".join([*folder[: len(folder) - dots + 1], name])
 
 
 @cache

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 import framefold as ff
 
+from ..house.typed_program import Longest
 from ..oracles.operations import Ledger
 from ..support.states import Ragged
 
@@ -53,24 +54,8 @@ class OwnField(OwnList):
         return a["count"]
 
 
-class Ages:
-    """An aggregator, such as Spark's: it counts."""
-
-    def zero(self) -> Any:
-        return 0
-
-    def reduce(self, buffer: Any, value: Any) -> Any:
-        return buffer + 1
-
-    def merge(self, buffer1: Any, buffer2: Any) -> Any:
-        return buffer1 + buffer2
-
-    def finish(self, buffer: Any) -> Any:
-        return buffer
-
-
 PICKLED: dict[str, ff.Operation] = {
-    "a PythonOperation": Ledger("x"), "from_aggregator": ff.from_aggregator(Ages(), "x"),
+    "a PythonOperation": Ledger("x"), "from_aggregator": ff.from_aggregator(Longest(), "g"),
     "GroupedBy": ff.GroupedBy(Ledger("x"), "g"),
     "GroupedBy in AllOf": ff.AllOf(n=ff.Count(), a=ff.GroupedBy(Ledger("x"), "g")),
     "GroupedBy in GroupedBy": ff.GroupedBy(ff.GroupedBy(Ledger("x"), "g"), "x"),

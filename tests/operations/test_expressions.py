@@ -8,7 +8,6 @@ import math
 import operator
 import random
 import re
-import sys
 import time
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -485,9 +484,3 @@ def test_ordered_categories_are_not_compared_as_text() -> None:
         ff.events(sizes, time="t").where(ff.expr("size > 's'"))
     found = ff.events(sizes, time="t").where(ff.expr("size = 'l'")).window(ff.tumbling(9)).aggregate(n=ff.Count())
     assert found["n"].to_pylist() == [1]
-
-
-def test_where_sqlglot_is_missing_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(ff.EngineError, match=re.escape("pip install '.[sql]' in a clone of framefold")):
-        ff.expr("x > 1")

@@ -12,6 +12,8 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -91,19 +93,12 @@ def table() -> pa.Table:
 
 
 def expected() -> set[tuple[Any, ...]]:
-    """By definition: every window's own rows."""
-    found = set()
-    for start in range(-10, 60, 5):
-        for key in "ab":
-            rows = [row for row in ROWS if row[1] == key and start <= row[0] // MINUTE < start + 15]
-            if not rows:
-                continue
-            known = [x for _, _, x, _, _ in rows if x is not None]
-            mean = sum(known) / len(known) if known else None
-            share = sum(x is None for _, _, x, _, _ in rows) / len(rows)
-            turnover = float(sum(n * n for _, _, _, n, _ in rows))
-            found.add((start * MINUTE, key, mean, share, turnover, "".join(row[4] for row in rows)))
-    return found
+    """By DuckDB: every window's own rows."""
+    query = f"""
+        select start * {MINUTE}, k, avg(x), avg((x is null)::int), sum(n * n)::double, string_agg(s, '' order by t)
+        from events, range(-10, 60, 5) as starts(start)
+        where epoch_us(t) // {MINUTE} between start and start + 14 group by start, k"""
+    return set(asked(query, events=table()).fetchall())
 
 
 def found_in(results: pa.Table) -> set[tuple[Any, ...]]:

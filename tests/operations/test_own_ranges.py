@@ -66,8 +66,7 @@ class Doubled(ff.Median):
 
 def results(operation: Any, window: Any = WINDOW) -> list[Any]:
     query = ff.events(EVENTS, time="t", by="k").window(window)
-    found: list[Any] = query.aggregate(x=operation)["x"].to_pylist()
-    return found
+    return query.aggregate(x=operation)["x"].to_pylist()
 
 
 def widest() -> list[int]:

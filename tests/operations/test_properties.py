@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
-from ..oracles.by_definition import Event, Grid, windows
+from ..oracles.by_definition import Grid, windows
 from ..oracles.operations import any_type, numeric, users
 from ..oracles.rows import Check, assert_windows
 from ..strategies import events as strategies
@@ -100,9 +100,3 @@ def test_by_definition(name: str) -> None:
             run_in_parts(replace(problem, events=in_order) if name == "own operations" else problem, values, cases)
 
     check()
-
-
-def test_far_apart() -> None:
-    """One event in 1970 and one in 2262 are two frames, not as many as there are between them."""
-    years = [Event(0, None, 1.5), Event(292 * 365 * 86_400_000_000, None, 2.5)]
-    run_locally(Problem(Grid(3_600_000_000, 60_000_000), years, 1, 0), FLOAT, numeric())

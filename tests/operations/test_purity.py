@@ -10,6 +10,8 @@ import pytest
 
 import framefold as ff
 
+from ..support.toys import Total
+
 EVENTS = pa.table(
     {"t": pa.array(range(8), pa.timestamp("us", "UTC")), "x": [1, 2, 3, 4, 5, 6, 7, 8], "g": ["a", "b"] * 4}
 )
@@ -86,42 +88,22 @@ class ChangesInDeduct(Distinct):
         return state[0]
 
 
-class SharedInside(Distinct):
-    def create(self) -> Any:
-        return {"values": SHARED}
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        state["values"].add(value)
-        return state
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"values": a["values"] | b["values"]}
-
-    def finish(self, state: Any) -> Any:
-        return len(state["values"])
+SharedInside = changing(
+    "SharedInside",
+    create=lambda self: {"values": SHARED},
+    accumulate=lambda self, state, value: state["values"].add(value) or state,
+    combine=lambda self, a, b: {"values": a["values"] | b["values"]},
+    finish=lambda self, state: len(state["values"]),
+)
+# Of two columns, and not of numbers.
+SharedTexts = changing("SharedTexts", SharedState, accumulate=lambda self, state, *values: state.add(values) or state)
 
 
-class SharedTexts(SharedState):
-    """Of two columns, and not of numbers."""
-
-    def accumulate(self, state: Any, value: Any, other: Any) -> Any:  # type: ignore[override]
-        state.add((value, other))
-        return state
-
-
-class Totals(ff.AggregateOperation):
-    state: Any = {"total": "int64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
+class Totals(Total):
     def combine(self, a: Any, b: Any) -> Any:
         total = a["total"]
         total += b["total"]
         return {"total": total}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
 
 
 class PairsInPlace(Totals):

@@ -7,16 +7,13 @@ import math
 import random
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import framefold as ff
-
-if TYPE_CHECKING:
-    pass
 
 MINUTE = 60_000_000  # of microseconds
 OUTPUTS = {

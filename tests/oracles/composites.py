@@ -12,7 +12,7 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support.plans import Operation
-from .ways import by_window, every_way
+from .ways import by_window, every_way, rows_of_windows
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -45,16 +45,6 @@ def events(seed: int = 0, rows: int = 160) -> pa.Table:
     return pa.Table.from_pylist(made, pa.schema(schema))
 
 
-def windows(table: pa.Table, size: int, every: int) -> list[tuple[str, int, list[Row]]]:
-    """The key, the start and the rows (in time order) of each window that has any."""
-    found: dict[tuple[str, int], list[Row]] = {}
-    for row in sorted(table.to_pylist(), key=lambda row: row["t"]):
-        last = row["t"] // every * every
-        for start in range(last, row["t"] - size, -every):
-            found.setdefault((row["k"], start), []).append(row)
-    return [(key, start, rows) for (key, start), rows in sorted(found.items(), key=lambda item: item[0])]
-
-
 def plain(value: Any) -> Any:
     """A result such that == tells: NaN by name."""
     if isinstance(value, (list, tuple)):
@@ -68,7 +58,11 @@ def check(operation: Operation, expected: Callable[[list[Row]], Any]) -> None:
     """The laws; random windows by every way; against a function of a window's rows."""
     table = events()
     for size, every in [(7, 3), (12, 1), (5, 8)]:
-        wanted = {(key, start): plain(expected(own)) for key, start, own in windows(table, size, every)}
+        of_windows = sorted(rows_of_windows(table, "k", table.column_names, size, every).items())
+        wanted = {
+            window: plain(expected([dict(zip(table.column_names, row, strict=True)) for row in rows]))
+            for window, rows in of_windows
+        }
         for way, result in every_way(operation, table, "k", size, every):
             results = {window: plain(value) for window, value in by_window(result, "k").items()}
             assert list(results.items()) == list(wanted.items()), (size, every, way)

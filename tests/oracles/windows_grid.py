@@ -16,7 +16,14 @@ MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
 
 
 def numbered(
-    bounds: Bounds, near: Callable[[int], range], *, closed: str, empty: str, min_fill: str, emit: str, stamp: str
+    bounds: Bounds,
+    near: Callable[[int], range],
+    *,
+    closed: str = "left",
+    empty: str = "skip",
+    min_fill: str = "partial",
+    emit: str = "every",
+    stamp: str = "interval",
 ) -> Brute:
     """Windows that are there whatever the events are: number k has these bounds.
 
@@ -52,16 +59,11 @@ def sliding(
     every: int | str,
     *,
     offset: int | str = 0,
-    closed: str = "left",
     timezone: str | None = None,
-    empty: str = "skip",
-    min_fill: str = "partial",
-    emit: str = "every",
-    stamp: str = "interval",
     dates: bool = False,
+    **rest: str,
 ) -> Brute:
     """R15, R26: [offset + k every, offset + k every + size) for all k, fixed by the clock and not by events."""
-    rest = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
     if isinstance(size, str):
         return numbered(*calendar(size, str(every), str(offset or ""), timezone, DAY if dates else MICROSECOND), **rest)
     assert isinstance(every, int)
@@ -146,17 +148,13 @@ def cumulating(
     every: int | str,
     *,
     offset: int | str = 0,
-    closed: str = "left",
     timezone: str | None = None,
-    empty: str = "skip",
-    emit: str = "every",
-    stamp: str = "interval",
     dates: bool = False,
+    **rest: str,
 ) -> Brute:
     """[c, c + every), [c, c + 2 every), .. [c, c + size), then anew from c + size, as Flink's cumulate has it."""
     if isinstance(size, str):
-        tick = DAY if dates else MICROSECOND
-        return to_date(size, str(every), str(offset or ""), timezone, tick, closed, empty, emit, stamp)
+        return to_date(size, str(every), str(offset or ""), timezone, DAY if dates else MICROSECOND, **rest)
     assert isinstance(every, int)
     assert isinstance(offset, int)
     steps = size // every
@@ -169,15 +167,17 @@ def cumulating(
         cycle = (time - offset) // size
         return range((cycle - 1) * steps, (cycle + 2) * steps)
 
-    return numbered(bounds, near, closed=closed, empty=empty, min_fill="partial", emit=emit, stamp=stamp)
+    return numbered(bounds, near, **rest)
 
 
-def to_date(size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta, *choices: str) -> Brute:
+def to_date(
+    size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta, *, closed: str = "left",
+    empty: str = "skip", emit: str = "every", stamp: str = "interval",
+) -> Brute:  # fmt: skip
     """Months or years that grow by days or months of a wall clock, the last step as far as the cycle goes."""
     cycle, near = calendar(size, size, offset, timezone, tick)
     months, days = parse(every)[0], parse(every)[1].days
     (ahead, shift), length = parse(offset), parse(size)[0]
-    closed, empty, emit, stamp = choices
 
     def ends(k: int) -> Iterator[int]:
         month = ahead + k * length

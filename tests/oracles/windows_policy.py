@@ -111,20 +111,17 @@ def policy(
     def of_key(rows: Sequence[Row], own: list[int]) -> list[Window]:
         window = SplWindow(rows, evict, when, min_fill, empty)
         last = rows[own[-1]].time if until is None else until
-        tick = None  # R9, choice 10: every t from the first multiple after the first event, up to `last`
-        if when.kind == "time":
+        moments: list[tuple[int, int | None]] = [(rows[number].time, number) for number in own]
+        if when.kind == "time":  # R9, choice 10: every t from the first multiple after the first event, up to `last`
             t = int(when.by)
-            tick = (rows[own[0]].time // t + 1) * t
-        for number in own:
-            while tick is not None and tick < rows[number].time and tick <= last:
-                window.advance(tick)
-                window.fire(tick)
-                tick += t
-            window.arrive(number)
-        while tick is not None and tick <= last:
-            window.advance(tick)
-            window.fire(tick)
-            tick += t
+            ticks = range((rows[own[0]].time // t + 1) * t, last + 1, t)
+            moments = sorted([*moments, *((tick, None) for tick in ticks)], key=lambda each: (each[0], each[1] is None))
+        for time, number in moments:
+            if number is None:
+                window.advance(time)
+                window.fire(time)
+            else:
+                window.arrive(number)
         return changes(window.sent, emit)
 
     return each_key(of_key)

@@ -32,8 +32,7 @@ DEFINED: dict[str, Callable[[list[Any]], Any]] = {
 @cache
 def algebra() -> dict[str, Any]:
     """What algebra.json has."""
-    found: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors" / "algebra.json").read_text())
-    return found
+    return json.loads((Path(__file__).parents[1] / "vectors" / "algebra.json").read_text())
 
 
 def windows(window: Query) -> Any:
@@ -76,10 +75,8 @@ def relation(query: Query, tables: Mapping[str, Any], engine: Callable[[Any], An
         case "join":
             on = [tuple(pair) for pair in query["on"]]
             return sides[0].join(sides[1], on=on, prefix=query["prefix"], stamp=query.get("stamp", "min"))
-        case "union":
-            return sides[0].union(sides[1])
-        case "difference":
-            return sides[0].difference(sides[1])
+        case "union" | "difference":
+            return getattr(sides[0], query["op"])(sides[1])
     raise AssertionError(query["op"])
 
 

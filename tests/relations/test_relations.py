@@ -6,8 +6,8 @@ import datetime as dt
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,13 +33,12 @@ def told(changes: Iterable[Row]) -> list[tuple[Any, ...]]:
     ]
 
 
-def replayed(changes: Iterable[Row]) -> Counter[Any]:
+def replayed(changes: list[Row]) -> Counter[Any]:
     """Changes by instant and row."""
     found: Counter[Any] = Counter()
-    for row in changes:
-        assert row["weight"] == {"insert": 1, "delete": -1}[row["change"]]
-        values = {k: v for k, v in row.items() if k not in ("at", "change", "weight")}
-        found[(row["at"], frozen(values))] += row["weight"]
+    for (at, change, row), weight in zip(told(changes), (each["weight"] for each in changes), strict=True):
+        assert weight == {"insert": 1, "delete": -1}[change]
+        found[(at, row)] += weight
     return found
 
 
@@ -59,18 +58,12 @@ def test_case(case: dict[str, Any]) -> None:
     assert str(found.updates) in str(found.explain())
 
 
-@contextmanager
-def interpreted(spark: SparkSession, part: int) -> Iterator[None]:
+def interpreted(spark: SparkSession, part: int) -> AbstractContextManager[None]:
     """Without code of Spark's own for each query, which takes most of the time of small ones; the first part has it."""
-    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"} if part else {}
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
+    from ..support.spark_results import conf
+
+    slow = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    return conf(spark, slow if part else {})
 
 
 def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tuple[Counter[Any], Counter[Any]]]:

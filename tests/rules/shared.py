@@ -34,8 +34,7 @@ def alive(*rows: tuple[int, int, Any]) -> ff.Events:
 
 def rows(events: ff.Events, windows: Any, **outputs: Any) -> list[dict[str, Any]]:
     """The rows of a result."""
-    found: list[dict[str, Any]] = events.window(windows).aggregate(**(outputs or {"v": LIST})).to_pylist()
-    return found
+    return events.window(windows).aggregate(**(outputs or {"v": LIST})).to_pylist()
 
 
 def at(events: ff.Events, windows: Any, value: Any = LIST) -> list[Any]:

@@ -14,7 +14,7 @@ import framefold as ff
 from ..relations.cases import Definition, Row, algebra, bag, netted, relation, table, tables
 from ..relations.queries import events
 from ..support.windows import UPDATE_PATTERNS as PATTERNS
-from ..vectors.cases_model import load
+from ..vectors.cases_model import vector
 
 S = [{"t": 0, "k": "a", "x": 5}, {"t": 1, "k": "a", "x": 3}, {"t": 1, "k": "b", "x": 2}, {"t": 5, "k": "a", "x": 3}]
 
@@ -119,10 +119,6 @@ def test_the_experiment_with_relations(step: int) -> None:
     ):
         found = netted(relation(query, tables(trace)).rows().to_pylist())
         assert found == Definition(trace, 48).changes(query)
-
-
-def vector(name: str) -> dict[str, Any]:
-    return next(each for each in load("semantics.json") if each["id"] == name)
 
 
 def test_the_row_found_is_kept_until_it_expires() -> None:

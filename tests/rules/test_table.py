@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from typing import Any
+
+from ..support.programs import load
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rules.md").read_text()
@@ -21,11 +21,7 @@ def test_no_rule_is_left_out_and_each_has_a_test() -> None:
 
 def test_table_is_what_the_script_makes() -> None:
     """Each rule with the tests whose docstrings name it, and with its cases."""
-    spec = importlib.util.spec_from_file_location("make_rules", ROOT / "docs" / "make_rules.py")
-    assert spec is not None
-    assert spec.loader is not None
-    script: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load(ROOT / "docs" / "make_rules.py", "make_rules")
     assert script.filled(PAGE) == PAGE
     named = {test for tests in script.tests().values() for test in tests}
     own = {(f"rules/{path.name}", name) for path in Path(__file__).parent.glob("test_*.py") for name in functions(path)}

@@ -59,28 +59,23 @@ def plain(rows: pa.Table) -> list[dict[str, Any]]:
     return [{name: rounded(value) for name, value in row.items()} for row in rows.to_pylist()]
 
 
-@pytest.fixture
-def kathmandu(spark: SparkSession) -> Any:
-    """A zone in which days are other ones than in UTC, where Spark's windows have them."""
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Asia/Kathmandu")
-    yield
-    spark.conf.set("spark.sql.session.timeZone", before)
-
-
 @pytest.mark.slow
-def test_spark_sql_gives_the_same(spark: SparkSession, kathmandu: None, tmp_path: Path) -> None:
+def test_spark_sql_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """In a zone in which days are other ones than in UTC, where Spark's windows have them."""
+    from ..support.spark_results import conf
+
     local, path = events(), str(tmp_path / "t.parquet")
     pq.write_table(local, path)
     df = spark.read.parquet(path)
     df.createOrReplaceTempView("t")
     computed = df.repartition(3)
-    for query in QUERIES:
-        expected = plain(spark.sql(query).toArrow())
-        assert expected, query
-        for data in (df, computed, ff.parquet(path, spark=spark)):
-            assert plain(ff.sql(query, t=data).toArrow()) == expected, query
-        assert plain(ff.sql(query, t=local)) == expected, query
+    with conf(spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
+        for query in QUERIES:
+            expected = plain(spark.sql(query).toArrow())
+            assert expected, query
+            for data in (df, computed, ff.parquet(path, spark=spark)):
+                assert plain(ff.sql(query, t=data).toArrow()) == expected, query
+            assert plain(ff.sql(query, t=local)) == expected, query
 
 
 def test_a_stream_gives_what_the_batch_does(spark: SparkSession, rocksdb: None, tmp_path: Path) -> None:

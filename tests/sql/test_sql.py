@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -128,9 +127,6 @@ def test_events_with_keys_or_another_time_are_refused() -> None:
             ff.sql(query, t=of)
 
 
-def test_no_text_and_no_sqlglot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text() -> None:
     with pytest.raises(ff.QueryError, match=r"sql\(\) is given 3; expected a query as text"):
         ff.sql(3)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(ff.EngineError, match=r"sql\(\) needs sqlglot; expected it installed"):
-        ff.sql("SELECT 1")

@@ -30,24 +30,30 @@ def events(chance: random.Random, rows: int) -> pa.Table:
     )
 
 
-def test_only_what_is_needed_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], list[str]]]:
+    """The row groups and the columns of each read of a file."""
+    found, real = [], pq.ParquetFile.read_row_groups
+
+    def noted(self: pq.ParquetFile, groups: Any, columns: list[str], **how: Any) -> pa.Table:
+        found.append((list(groups), columns))
+        return real(self, groups, columns, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
+    return found
+
+
+def test_only_what_is_needed_is_read(tmp_path: Path, read: list[Any]) -> None:
     first = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     times = [first + dt.timedelta(hours=hour) for hour in range(0, 24 * 40, 5)]
     table = pa.table({"t": pa.array(times, pa.timestamp("us", "UTC")), "x": np.arange(len(times))})
     day = ff.partials(tmp_path / "p", time="t", frame="1 day", n=ff.Count(), s=ff.Sum("x"), top=ff.Max("x"))
     day.append(table, run="all")
-    asked, read = [], pq.ParquetFile.read_row_groups
-
-    def noted(self: pq.ParquetFile, groups: Any, columns: list[str], **how: Any) -> pa.Table:
-        asked.append(columns)
-        return read(self, groups, columns, **how)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
     week = day.window(ff.sliding("7 days", every="1 day"))
     until = first + dt.timedelta(days=30)
     (row,) = week.ending(until - dt.timedelta(days=1), until).aggregate("n").to_pylist()
     assert row["n"] == sum(until - dt.timedelta(days=7) <= time < until for time in times)
-    assert asked == [["frame_start", "frame_end", "n.count"]] * 7
+    assert [columns for _, columns in read] == [["frame_start", "frame_end", "n.count"]] * 7
 
 
 def test_lookup_of_several_keys_by_the_clock(tmp_path: Path) -> None:
@@ -65,21 +71,14 @@ def test_lookup_of_several_keys_by_the_clock(tmp_path: Path) -> None:
     assert not len(week.lookup([]))
 
 
-def test_lookup_reads_the_row_groups_of_its_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookup_reads_the_row_groups_of_its_keys(tmp_path: Path, read: list[Any]) -> None:
     rows = 200_000
     table = pa.table({"t": pa.array([0] * rows, pa.timestamp("us")), "k": np.arange(rows)})
     day = ff.partials(tmp_path / "p", time="t", by="k", frame="1 day", n=ff.Count())
     day.append(table, run="all")
-    seen, read = [], pq.ParquetFile.read_row_groups
-
-    def noted(self: pq.ParquetFile, groups: Any, **how: Any) -> pa.Table:
-        seen.append(list(groups))
-        return read(self, groups, **how)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", noted)
     found = day.window(ff.tumbling("1 day")).lookup([70_000, 70_001], at=dt.datetime(1970, 1, 1, 12))
     assert found["k"].to_pylist() == [70_000, 70_001]
-    assert seen == [[1]]
+    assert [groups for groups, _ in read] == [[1]]
 
 
 HOURS = [dt.timedelta(hours=hour) for hour in (3, 0, -3, 1, 2)]

@@ -31,14 +31,10 @@ from ..support.stream_source import (
 )
 from ..support.toys import Longest
 from .test_random_runs import KINDS, ROUNDED, SAID, Case, cases
+from .test_random_runs import pytestmark as pytestmark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),
-    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
-]
 
 OF_A_GRID = ["sliding", "tumbling", "calendar", "cumulating"]
 """Kinds whose windows close at their ends."""

@@ -16,7 +16,7 @@ import pytest
 
 import framefold as ff
 
-from ..support.toys import Longest
+from ..support.toys import Longest, Total
 
 OUTPUTS = {"n": ff.Count(), "s": ff.Sum("x"), "all": ff.CollectList("x")}
 
@@ -186,23 +186,15 @@ def test_pickles_are_read_where_they_are_trusted(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-class Sized(ff.AggregateOperation):
+class Sized(Total):
     """A sum of values in a unit, which is in the state."""
-
-    state = {"sum": "int64"}
 
     def __init__(self, column: str, size: int) -> None:
         super().__init__(column)
         self.size, self._seen = size, object()
 
     def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"sum": frames.sum(x) * self.size}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"sum": a["sum"] + b["sum"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["sum"]
+        return {"total": frames.sum(x) * self.size}
 
 
 @pytest.mark.parametrize(
@@ -245,6 +237,7 @@ def test_other_questions(tmp_path: Path) -> None:
     for other, said in (
         ({"time": "k"}, "are stored with time='t', and not 'k'; expected the same"),
         ({"by": ()}, r"are stored with by=\['k'\], and not \[\]; expected the same"),
+        ({"by": "x"}, r"are stored with by=\['k'\], and not \['x'\]; expected the same"),
         ({"frame": 120}, r"windows .*60.* became .*120"),
         ({"ties": "x"}, r"ties None became \['x'\]"),
         ({"s": ff.Max("x")}, r"another query: outputs: s Sum\('x'\) became Max\('x'\)"),

@@ -55,8 +55,7 @@ def written(path: Path) -> ff.StoredPartials:
 
 def right(windows: ff.Spec) -> list[dict[str, Any]]:
     query = ff.events(payments(), time="time", by="shop")
-    found: list[dict[str, Any]] = query.window(windows).aggregate(**OUTPUTS).to_pylist()
-    return found
+    return query.window(windows).aggregate(**OUTPUTS).to_pylist()
 
 
 def test_duckdb_reads_them(tmp_path: Path) -> None:

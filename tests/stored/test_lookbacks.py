@@ -15,11 +15,7 @@ import framefold as ff
 
 from .test_asked import events
 from .test_random_runs import KINDS, Case, cases
-
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),
-    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
-]
+from .test_random_runs import pytestmark as pytestmark
 
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Count(), "d": ff.CountDistinct("x")}
 
@@ -32,8 +28,7 @@ LOOKBACKS: list[Any] = [
 
 
 def some(table: pa.Table, kept: list[bool]) -> list[Any]:
-    rows: list[Any] = table.filter(pa.array(kept, pa.bool_())).to_pylist()
-    return rows
+    return table.filter(pa.array(kept, pa.bool_())).to_pylist()
 
 
 @pytest.mark.parametrize("lookback", LOOKBACKS, ids=str)

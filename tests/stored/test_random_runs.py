@@ -136,15 +136,13 @@ def alike(found: Any, want: Any, rounded: bool) -> bool:
 
 
 def some(table: pa.Table, rows: list[int]) -> pa.Table:
-    """Some rows of a table; pyarrow takes none of views, and wrong ones of lists of nulls."""
-    taken = []
-    for column in table.columns:
-        if column.type == pa.list_(pa.null()):
-            taken.append(pa.array([column[row].as_py() for row in rows], column.type))
-        elif "view" in str(column.type):
-            taken.append(column.cast(pa.string()).take(pa.array(rows, pa.int64())).cast(column.type))
-        else:
-            taken.append(column.take(pa.array(rows, pa.int64())))
+    """Some rows of a table; pyarrow's own take, for categories, has none of views, and wrong ones of lists of nulls."""
+    taken = [
+        column.take(pa.array(rows, pa.int64()))
+        if pa.types.is_dictionary(column.type)
+        else pa.array([column[row].as_py() for row in rows], column.type)
+        for column in table.columns
+    ]
     return pa.table(taken, table.schema)
 
 

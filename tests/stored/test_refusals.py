@@ -158,14 +158,6 @@ def test_the_first_events_have_types(tmp_path: Path) -> None:
     assert stored.window(ff.tumbling(60)).aggregate()["top"].to_pylist() == [1]
 
 
-def test_another_name_of_time_or_keys(tmp_path: Path) -> None:
-    ff.partials(tmp_path, time="t", by="k", frame=60, n=ff.Count()).append(events(), run="1")
-    with pytest.raises(ff.EngineError, match=r"are stored with by=\['k'\], and not \['x'\]; expected the same"):
-        ff.partials(tmp_path, time="t", by="x", frame=60, n=ff.Count())
-    with pytest.raises(ff.EngineError, match=r"are stored with time='t', and not 'at'; expected the same"):
-        ff.partials(tmp_path, time="at", by="k", frame=60, n=ff.Count())
-
-
 def test_times_of_any_year_are_kept(tmp_path: Path) -> None:
     """Those before the year 1 and after 9999, too, in folders of their days."""
     times = pa.array([-(2**60), -62_135_596_800_000_001, 0, 253_402_300_800_000_000, 2**60], pa.timestamp("us"))

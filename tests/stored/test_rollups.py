@@ -19,6 +19,7 @@ OUTPUTS: dict[str, Any] = {
     "n": ff.Count(), "s": ff.Sum("x"), "f": ff.Sum("y"), "top": ff.Max("x"), "middle": ff.Median("x"),
 }  # fmt: skip
 WINDOW = ff.sliding("50 days", every="1 day")
+LAST_DAY = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
 
 
 def events(chance: random.Random, *days: int) -> pa.Table:
@@ -65,8 +66,7 @@ def reads(stored: ff.StoredPartials, monkeypatch: pytest.MonkeyPatch) -> list[st
 def test_a_long_window_reads_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = at(tmp_path)
     stored.append(events(random.Random(0), *range(60)), run="all")
-    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
-    window, seen = stored.window(ff.sliding("60 days", every="1 day")).ending(*bounds), reads(stored, monkeypatch)
+    window, seen = stored.window(ff.sliding("60 days", every="1 day")).ending(*LAST_DAY), reads(stored, monkeypatch)
     right = window.aggregate()
     assert len(seen) == 60
     stored.roll_up("10 days")
@@ -86,12 +86,11 @@ def test_late_events_are_read_beside_a_rollup_until_it_is_made_again(
     stored, table = sixty_days(tmp_path)
     late = events(random.Random(2), 30)
     stored.append(late, run="late")
-    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
     whole = ff.events(pa.concat_tables([table, late]), time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
-    window, seen = stored.window(WINDOW).ending(*bounds), reads(stored, monkeypatch)
+    window, seen = stored.window(WINDOW).ending(*LAST_DAY), reads(stored, monkeypatch)
     for files in (1, 0):
         seen.clear()
-        assert window.aggregate().to_pylist() == ending(whole.to_pylist(), *bounds)
+        assert window.aggregate().to_pylist() == ending(whole.to_pylist(), *LAST_DAY)
         assert sum("day=2026-01-31" in path and not path.startswith("_") for path in seen) == files
         stored.roll_up("10 days")
 
@@ -104,12 +103,11 @@ def test_a_rollup_goes_with_a_file_that_it_is_of(tmp_path: Path) -> None:
     assert not stored.table.commits.latest().rollups
     for frame in ("10 days", "1 month", ff.tumbling("2 weeks")):
         stored.roll_up(frame)
-    bounds = [FIRST + dt.timedelta(days=day) for day in (59, 60)]
     whole = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS).to_pylist()
-    right = [row for row in ending(whole, *bounds) if row["k"] != "a"]
-    assert stored.window(WINDOW).ending(*bounds).aggregate().to_pylist() == right
+    right, window = [row for row in ending(whole, *LAST_DAY) if row["k"] != "a"], stored.window(WINDOW)
+    assert window.ending(*LAST_DAY).aggregate().to_pylist() == right
     stored.vacuum(0)
-    assert stored.window(WINDOW).ending(*bounds).aggregate().to_pylist() == right
+    assert window.ending(*LAST_DAY).aggregate().to_pylist() == right
     named = {each.path for each in stored.table.commits.latest().named}
     assert {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*.parquet")} == named
     files = [pq.read_table(file)["n.count"].to_pylist() for file in tmp_path.glob("day=*/*.parquet")]
@@ -145,21 +143,18 @@ def test_frames_that_no_file_lies_in(tmp_path: Path) -> None:
 def test_a_manifest_with_other_rollups(tmp_path: Path) -> None:
     sixty_days(tmp_path)
     path = max((tmp_path / "_framefold").glob("*.json"))
+    whole = path.read_text()
     for name, value in [("path", "../x.parquet"), ("of", [1]), ("begin", "x"), ("rows", None), ("other", 1)]:
-        manifest = json.loads(path.read_text())
+        manifest = json.loads(whole)
         manifest["rollups"][0][name] = value
-        crafted = json.dumps(manifest)
-        before = path.read_text()
-        path.write_text(crafted)
+        path.write_text(json.dumps(manifest))
         with pytest.raises(ff.EngineError, match="is none of framefold's"):
             at(tmp_path)
-        path.write_text(before)
 
 
 def test_a_rollup_with_other_rows(tmp_path: Path) -> None:
     stored, _ = sixty_days(tmp_path)
     for rolled in tmp_path.glob("_rollups/*/*.parquet"):
         pq.write_table(pq.read_table(rolled).slice(1), rolled)
-    window = stored.window(WINDOW).ending(*(FIRST + dt.timedelta(days=day) for day in (59, 60)))
     with pytest.raises(ff.EngineError, match=r"_rollups/.* expected \d rows with as many rows"):
-        window.aggregate()
+        stored.window(WINDOW).ending(*LAST_DAY).aggregate()

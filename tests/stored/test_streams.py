@@ -80,10 +80,9 @@ def test_each_micro_batch_is_in_once(spark: SparkSession, tmp_path: Path) -> Non
 def test_what_is_no_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ff.QueryError, match=r"append_stream\(\) is given .*; expected a streaming DataFrame"):
         stored(tmp_path).append_stream(spark.range(3), checkpoint=tmp_path / "c")
-    stored(tmp_path).append(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "k": ["a"], "x": [1]}), run="r")
-    stored(tmp_path / "p").append(
-        pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "k": ["a"], "x": [1]}), run=ID
-    )
+    one = pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "k": ["a"], "x": [1]})
+    stored(tmp_path).append(one, run="r")
+    stored(tmp_path / "p").append(one, run=ID)
     same = spark.readStream.schema("t timestamp, k string, x bigint").parquet(str(tmp_path / "p" / "day=1970-01-01"))
     with pytest.raises(ff.QueryError, match=rf"runs of the query {ID[:-2]}, and .* is of none yet, .*beside=True"):
         stored(tmp_path / "p").append_stream(same, checkpoint=tmp_path / "c")

@@ -46,8 +46,7 @@ def at(path: Path, outputs: dict[str, Any] = OUTPUTS, frame: Any = 60) -> ff.Sto
 
 
 def right(table: pa.Table, windows: ff.Spec, outputs: dict[str, Any] = OUTPUTS) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = ff.events(table, time="t", by="k").window(windows).aggregate(**outputs).to_pylist()
-    return found
+    return ff.events(table, time="t", by="k").window(windows).aggregate(**outputs).to_pylist()
 
 
 def where(table: pa.Table, keep: Any) -> pa.Table:

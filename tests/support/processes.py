@@ -16,8 +16,7 @@ def free_port() -> int:
     """A port on which nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+        return taken.getsockname()[1]
 
 
 def listens(port: int) -> bool:

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-WITH_SUPPORT = f"import sys\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
+ROOT = Path(__file__).parents[2]
+WITH_SUPPORT = f"import sys\nsys.path.append({str(ROOT)!r})\n"
 """The first lines of a program that imports from ``tests.support``, whatever folder it runs in."""
 
 
@@ -30,6 +31,12 @@ def load(path: Path, name: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def module_of(path: Path) -> str:
+    """The name of the module that a file of a room is."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("framefold", *(part for part in parts[parts[0] == "api" :] if part != "__init__")))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,11 +44,9 @@ QUICK = {
 sixth of what a micro-batch costs."""
 
 
-@contextmanager
-def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
+def state_in_rocksdb(spark: SparkSession) -> AbstractContextManager[None]:
     """The session with what streams need, for a while."""
-    with replaced_conf(spark, QUICK | of_streams(2)):
-        yield
+    return replaced_conf(spark, QUICK | of_streams(2))
 
 
 @contextmanager

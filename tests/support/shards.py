@@ -107,9 +107,14 @@ class Stream:
         self.late = 0
         """How many events have been dropped."""
 
+    def dealt(self, table: pa.Table, by: Sequence[str] | None = None) -> np.ndarray:
+        """The shard of each row, by columns, or by those that come first in partials: their keys."""
+        columns = table.select(range(len(self.plan.by)) if by is None else by).columns
+        return shard_numbers([one_array(each) for each in columns], len(table), len(self.stored))
+
     def begin(self, tick: int, events: Sequence[pa.Table] = (), stored: ff.StoredPartials | None = None) -> None:
         """What was before the first micro-batch, up to a tick: portions of events, or what is at rest."""
-        plan, count = self.plan, len(self.stored)
+        plan = self.plan
         if stored is not None:
             history = history_of(stored)
             asked, files = history.before(tick, plan, self.late_ones["lateness"])
@@ -120,11 +125,9 @@ class Stream:
         for number, shard_state in enumerate(self.stored):
             shard = shard_state.opened(self)
             for table in tables:
-                keys = [one_array(column) for column in table.select(range(len(plan.by))).columns]
-                if self.holds and stored is None:
-                    keys = [one_array(table.column(name)) for name in plan.by]
-                own = table.filter(pa.array(shard_numbers(keys, len(table), count) == number))
-                if self.holds and stored is None:
+                of_events = self.holds and stored is None
+                own = table.filter(pa.array(self.dealt(table, plan.by if of_events else None) == number))
+                if of_events:
                     shard.hold(own.select(plan.columns))
                 elif self.holds:
                     shard.go_on_from(Partials(plan, own))
@@ -153,8 +156,7 @@ class Stream:
         commit = table.commits.latest()
         found = gone_on(table, Exported.of(commit, path), commit, self.plan, self.late_ones["lateness"], skip=skip)
         partials = table.partials(found.layout, found.files, self.plan)
-        keys = [one_array(column) for column in partials.table.select(range(len(self.plan.by))).columns]
-        dealt = shard_numbers(keys, len(partials), len(self.stored))
+        dealt = self.dealt(partials.table)
         for number, stored in enumerate(self.stored):
             shard = stored.opened(self)
             own = partials.table.filter(pa.array(dealt == number))
@@ -167,10 +169,7 @@ class Stream:
 
         Only those shards are asked that get events, or whose time has come: the others have nothing to say.
         """
-        dealt = [
-            shard_numbers([one_array(each.column(name)) for name in self.plan.by], len(each), len(self.stored))
-            for each in portions
-        ]
+        dealt = [self.dealt(each, self.plan.by) for each in portions]
         for number, stored in enumerate(self.stored):
             pairs = zip(portions, dealt, strict=True)
             own = [(rank, each.filter(pa.array(of == number))) for rank, (each, of) in enumerate(pairs)]

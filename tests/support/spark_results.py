@@ -11,8 +11,7 @@ from framefold.spark.session.conf_overrides import replaced_conf as conf
 
 def rows(result: Any) -> list[dict[str, Any]]:
     """The rows of an Arrow table, or of a DataFrame."""
-    found: list[dict[str, Any]] = (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()
-    return found
+    return (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()
 
 
 def listed(result: Any) -> list[str]:

@@ -96,8 +96,7 @@ class Source:
         return ended(writer.start(), writer.start)
 
     def found(self, name: str = "out") -> pa.Table:
-        found: pa.Table = self.spark.read.parquet(str(self.folder / name)).toArrow()
-        return found
+        return self.spark.read.parquet(str(self.folder / name)).toArrow()
 
 
 def into_files(result: DataFrame, path: Path, checkpoint: Path) -> StreamingQuery:

@@ -25,20 +25,15 @@ def sliding(size: int, every: int, offset: int = 0, **choices: Any) -> Callable[
     )
 
 
-def wide_event(
-    t: int, key: str | None, d: float | None, x: float | None, f: float | None, s: str | None
-) -> dict[str, Any]:
-    """An event of Flink's tests: a decimal, a double, a float and a string."""
-    return {"t": t, "key": key, "d": None if d is None else Decimal(str(d)), "x": x, "f": f, "s": s}
-
-
 def events_of(vector: dict[str, Any]) -> list[dict[str, Any]]:
     if isinstance(vector["events"], dict):  # HZ18: ts = value = 0..1023
         return [event(t, "k", t) for t in range(1024)]
     if not vector["op"].startswith("multi"):
         return [event(*row) for row in vector["events"]]
-    events = [wide_event(*row) for row in vector["events"]]
-    return [{**row, "key": "*"} for row in events] if vector["op"] == "multi_nokey" else events
+    # An event of Flink's tests: a decimal, a double, a float and a string.
+    events = [dict(zip(("t", "key", "d", "x", "f", "s"), row, strict=True)) for row in vector["events"]]
+    key = {"key": "*"} if vector["op"] == "multi_nokey" else {}
+    return [row | {"d": row["d"] and Decimal(str(row["d"]))} | key for row in events]
 
 
 def expected_of(vector: dict[str, Any]) -> list[Any]:

@@ -98,6 +98,12 @@ def semantics(operation: str) -> list[dict[str, Any]]:
     return found
 
 
+def vector(name: str, file: str = "semantics.json") -> dict[str, Any]:
+    """The case with an id."""
+    [found] = [each for each in load(file) if each["id"] == name]
+    return found
+
+
 def event(t: int, key: str | None = "*", value: Any = None, **more: Any) -> dict[str, Any]:
     """An event with its value in the column of its type; numbers are also in `x`."""
     if isinstance(value, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ import framefold as ff
 
 from ..oracles.rows import ticks
 from .cases import AWAITED, CASES, ON_STREAMS, ON_THEIR_OWN, all_ids
-from .cases_model import OPERATIONS, TIMES, Case, Clock, Result, equal, event, load, plain, table, windows
+from .cases_model import OPERATIONS, TIMES, Case, Clock, Result, equal, event, plain, table, vector, windows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,14 +61,11 @@ def check(case: Case, rows: list[Result]) -> None:
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number].id)
 def test_local(number: int) -> None:
     """Each case with times that are integers, and with those of one other type, which differs from case to case."""
+    case = CASES[number]
     for time in (TIMES[0], TIMES[1 + number % 3]):
-        on_local(CASES[number], time)
-
-
-def on_local(case: Case, time: pa.DataType) -> None:
-    events = events_of(case.kind, table(case.events, time), "key")
-    answer = events.window(case.windows(Clock(time))).aggregate(value=OPERATIONS[case.operation])
-    check(case, results(answer.to_pylist(), "value"))
+        events = events_of(case.kind, table(case.events, time), "key")
+        answer = events.window(case.windows(Clock(time))).aggregate(value=OPERATIONS[case.operation])
+        check(case, results(answer.to_pylist(), "value"))
 
 
 @dataclass
@@ -107,23 +105,12 @@ def ask(kind: str, make: Callable[[pa.Table], Any], **options: str) -> Asked:
 
 @pytest.fixture(scope="module")
 def on_spark(spark: SparkSession) -> Callable[[str, str], Asked]:
-    """The answer to all cases of a kind; asked once, even where that ends in an error."""
-    known: dict[tuple[str, str], Asked | Exception] = {}
+    """The answer to all cases of a kind; asked once."""
 
-    def asked(kind: str, combine: str) -> Asked:
-        if (kind, combine) not in known:
-            try:
-                answer = ask(kind, lambda data: spark.createDataFrame(data).repartition(2), combine=combine)
-            except Exception as error:
-                known[kind, combine] = error
-            else:
-                known[kind, combine] = answer
-        found = known[kind, combine]
-        if isinstance(found, Exception):
-            raise found
-        return found
+    def frame(data: pa.Table) -> Any:
+        return spark.createDataFrame(data).repartition(2)
 
-    return asked
+    return cache(lambda kind, combine: ask(kind, frame, combine=combine))
 
 
 @pytest.mark.sampled(6)
@@ -143,22 +130,14 @@ def test_in_one_pass(kind: str) -> None:
 
 
 def test_every_case_is_run_or_awaited() -> None:
-    run = {case.id.split()[0] for case in CASES} | ON_THEIR_OWN | ON_STREAMS
+    run = {case.id.split()[0] for case in CASES}
     awaited = [name for names in AWAITED.values() for name in names]
-    assert sorted(run | set(awaited)) == sorted(all_ids())
-    assert len(awaited) == len(set(awaited))
-    assert not run & set(awaited)
+    assert sorted([*(run | ON_THEIR_OWN | ON_STREAMS), *awaited]) == sorted(all_ids())
     assert len({case.id for case in CASES}) == len(CASES)
-    assert not {case.id.split()[0] for case in CASES} & ON_THEIR_OWN
+    assert not run & ON_THEIR_OWN
 
 
 # --- cases that are more than one query ------------------------------------------------------------------------------
-
-
-def vector(name: str) -> dict[str, Any]:
-    """A case of semantics.json."""
-    [found] = [each for each in load("semantics.json") if each["id"] == name]
-    return found
 
 
 @pytest.fixture(params=["local", "driver", "executors"])

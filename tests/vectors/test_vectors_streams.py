@@ -9,11 +9,11 @@ import pytest
 
 from ..support.plans import bind
 from ..support.shards import Cut, Stream, as_stream
-from .cases import CASES, ON_STREAMS
+from .cases import CASES
 from .cases_grid import OPERATIONS_OF_JET, sliding
 from .cases_grid import events_of as rows_of
-from .cases_model import OPERATIONS, equal, event, load, table
-from .test_vectors import TICKS, check, events_of, results, vector
+from .cases_model import OPERATIONS, equal, event, table, vector
+from .test_vectors import TICKS, check, events_of, results
 
 CUTS = [Cut((1,) * 50), Cut(slack=3, shards=3, portion=1, width=1)]
 """One event a micro-batch; several, for several shards. Cases have them by turns: random streams have many."""
@@ -44,14 +44,9 @@ def found(tables: Any) -> list[Any]:
     return sorted(((row.start, row.end, row.key, row.value) for row in rows), key=str)
 
 
-def case_of(name: str) -> dict[str, Any]:
-    [found] = [case for case in load("hazelcast_flink.json") if case["id"] == name]
-    return found
-
-
 def test_events_that_are_partially_late_are_dropped() -> None:
     """HZ06: Jet's rule is late="drop_partial". By ours three of the four events are in windows that are still open."""
-    case = case_of("HZ06")
+    case = vector("HZ06", "hazelcast_flink.json")
     rows, window = rows_of(case), case["window"]
     events, stream = stream_of(rows, window["size"], window["slide"], case["op"], drop_partial=True)
     tables = [*stream.batch(case["watermark_before"], [events]), *stream.batch(1000)]
@@ -66,7 +61,7 @@ def test_events_that_are_partially_late_are_dropped() -> None:
 @pytest.mark.parametrize("name", ["FL02", "FL06"])
 def test_a_late_event_is_in_the_windows_that_are_open(name: str) -> None:
     """FL02, FL06: the watermark is a second behind the greatest time of the events before."""
-    case = case_of(name)
+    case = vector(name, "hazelcast_flink.json")
     rows = rows_of(case)
     events, stream = stream_of(
         rows, case["window"]["size"], case["window"]["slide"], OPERATIONS_OF_JET.get(case["op"], case["op"])
@@ -121,7 +116,3 @@ def test_watermarks_of_results() -> None:
         open_ones = found(stream.batch(1000))
         assert min(row[0] for row in open_ones) == start
         assert max(row[1] for row in closed) <= case["expected"]["PointAlignToWindowEnd"]
-
-
-def test_all_that_waited_for_streams_is_here() -> None:
-    assert {"HZ06", "FL02", "FL06", "SPL-20", "SI-08"} == ON_STREAMS

@@ -31,18 +31,6 @@ ROUNDED = {"skewness": 1e-12, "covariance": 1e-12, "ewma": 1e-12, "product": 1e-
 """Operations that round at every combine, and how far they may be off."""
 
 
-def test_one_large_value_of_another_key() -> None:
-    values = [1e16, 0.1, 3.5, -1e16]
-
-    def sums(keys: list[int], x: list[float]) -> list[float]:
-        query = ff.events(pa.table({"t": [0] * len(keys), "k": keys, "x": x}), time="t", by="k").window(ff.tumbling(1))
-        return query.aggregate(x=ff.Sum("x"))["x"].to_pylist()
-
-    for beside in BESIDE:
-        assert sums([0, 0, 0, 0, 1], [*values, beside])[0] == math.fsum(values) == 3.6
-    assert sums([0] * 64, values + [0.0] * 60) == [3.6]
-
-
 def close(found: float, exact: Fraction, share: float) -> bool:
     return abs(Fraction(found) - exact) <= abs(exact) * Fraction(share)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.stream_source import Source
 from ..support.windows import PartialsView, Ranges, Spec, Windows
 
@@ -58,15 +58,13 @@ def events() -> pa.Table:
 
 
 def brute(table: pa.Table, last: int) -> list[tuple[str, int, int, int, float]]:
-    """Key, bounds in seconds, number and sum of each window that ends by a second."""
-    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
-    for at, key, x in zip(*(table[c].to_pylist() for c in ["time", "key", "x"]), strict=True):
-        second, end = int(at.timestamp()), 1
-        while end <= second:
-            end *= 2
-        if end <= last:
-            found[key, end // 2, end].append(x)
-    return sorted((*window, len(xs), sum(xs)) for window, xs in found.items())
+    """By DuckDB: key, bounds in seconds, number and sum of each window that ends by a second."""
+    query = f"""
+        select key, stop // 2, stop, count(*), sum(x)
+        from events, (select 1::bigint << unnest(range(40)) as stop) where stop <= {last}
+            and epoch_us(time) // {SECOND} < stop and epoch_us(time) // {SECOND} >= stop // 2
+        group by all order by all"""
+    return asked(query, events=table).fetchall()
 
 
 def rows(result: pa.Table) -> list[tuple[str, int, int, int, float]]:
