@@ -15,9 +15,7 @@ import pytest
 
 import framefold as ff
 
-from ..support.plans import BoundAggregate
-from ..support.stages import slide
-from .ranges import CountingSum
+from .ranges import CountingSum, cost
 
 MOST = {"deduct": 2, "two-stacks": 3}
 
@@ -46,17 +44,6 @@ CASES = [
     )
     if keys * rows * width / density <= 3e6  # brute force has a row for each tick of each window
 ]
-
-
-def cost(values: np.ndarray, low: np.ndarray, high: np.ndarray, way: Any = None) -> tuple[int, int]:
-    """Element operations and calls of a slide, the sums of which are looked at as well."""
-    counting = CountingSum("x")
-    bound = BoundAggregate("x", counting, [pa.int64()])
-    counting.restart()
-    slid = slide(bound, {"total": values}, low, high, way=way)
-    sums = np.concatenate([[0], np.cumsum(values)])
-    assert np.array_equal(np.asarray(slid["total"]), sums[high] - sums[low])
-    return counting.operations, counting.calls
 
 
 @pytest.mark.sampled(3)
