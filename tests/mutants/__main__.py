@@ -77,7 +77,8 @@ def run(asked: argparse.Namespace, commit: str) -> int:
         if not asked.only or mutant.number in asked.only:
             each = check(mutant, reached, asked.marks, asked.paths, among)
             results.append(each)
-            print(f"{each.number:3} {each.seconds:6.1f} s {each.tests:5} tests  {each.file}  {each.fate}", flush=True)
+            fate = each.caught_by or each.note or "ALIVE"
+            print(f"{each.number:3} {each.seconds:6.1f} s {each.tests:5} tests  {each.file}  {fate}", flush=True)
             write()
     flaky = fail_anyway([test for each in results if (test := reached.tests.get(each.caught_by))])
     for each in results:

@@ -67,11 +67,3 @@ def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
         if name.rpartition(".")[2] == last_name
     ]
     return found[0] if len(found) == 1 else None
-
-
-def replaced(text: str, number: int, line: str) -> str:
-    """Return a text with another line, indented as the one that it replaces."""
-    lines = text.splitlines(keepends=True)
-    old = lines[number - 1]
-    lines[number - 1] = old[: len(old) - len(old.lstrip())] + line + "\n"
-    return "".join(lines)

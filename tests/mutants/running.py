@@ -33,10 +33,6 @@ class Result(Mutant):
     """How many tests reach the line."""
     note: str = ""
 
-    @property
-    def fate(self) -> str:
-        return self.caught_by or self.note or "ALIVE"
-
 
 def check(mutant: Mutant, reached: Reached, marks: str, paths: list[str], among: set[str] | None = None) -> Result:
     """Run the tests that reach a mutant's line against it, until one fails: those without Spark first."""
@@ -53,7 +49,9 @@ def check(mutant: Mutant, reached: Reached, marks: str, paths: list[str], among:
     result.tests = len(tests)
     began = time.monotonic()
     try:
-        path.write_text(chosen.replaced(text, number, mutant.after))
+        lines = text.splitlines(keepends=True)
+        lines[number - 1] = lines[number - 1].replace(mutant.before, mutant.after)
+        path.write_text("".join(lines))
         # A compiled file is of use to Python only if this time is equal, in whole seconds.
         os.utime(path, (stamp, stamp + 10 * (mutant.number + 1)))
         for kind, mark in KINDS.items():

@@ -203,6 +203,7 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
 VALUES: dict[pa.DataType, list[Any]] = {
     **{type: values for type, values in brute.VALUES.values() if not pa.types.is_floating(type)},
     pa.uint32(): [2**32 - 1, 0], pa.float32(): [0.0, -0.0, 1.5], pa.null(): [],
+    pa.date32(): [datetime.date(2020, 2, 29), datetime.date(1, 1, 1)],
     pa.dictionary(pa.int8(), pa.string()): ["", "a", "é"], pa.time32("s"): [datetime.time(1), datetime.time(0)],
 }  # fmt: skip
 

@@ -36,7 +36,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "dates": (pa.date32(), [datetime.date(1969, 12, 31), datetime.date(2020, 1, 1), None, datetime.date(1, 1, 1)]),
     "timestamps": (pa.timestamp("us"), [datetime.datetime(1969, 12, 31), None, datetime.datetime(2020, 1, 1, 1)]),
     "decimals": (pa.decimal128(38, 2), [Decimal("1.10"), Decimal("-9"), None, Decimal(10) ** 30, Decimal("1.1")]),
-    "nothing": (pa.null(), [None, None]),
+    "nothing": (pa.null(), [None, None, None]),
 }
 
 

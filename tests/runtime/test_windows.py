@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -112,26 +113,37 @@ def test_far_apart_times_use_memory_for_events_only(far: int, size: int, every: 
     assert peak < 20e6
 
 
-@pytest.mark.parametrize("far", [2**40, 2**62 + 5])
-def test_too_many_empty_windows_are_refused(far: int) -> None:
-    events = pa.table({"t": [-far, far]})
-    with pytest.raises(ff.QueryError, match="more than one process can hold"):
-        ff.events(events, time="t").window(ff.sliding(2, 1, empty="emit")).aggregate(n=ff.Count())
+REFUSED: list[tuple[type[ff.QueryError], str, tuple[Any, ...], dict[str, Any]]] = [
+    *((ff.DurationError, "size is .*above zero", (window,), {}) for window in (ff.sliding(0, 1), ff.tumbling(-1))),
+    *((ff.DurationError, "every is .*above zero", (window,), {}) for window in (ff.sliding(1, 0), ff.sliding(1, -3))),
+    *((ff.QueryError, "more than one process can hold", (ff.sliding(2, 1, empty="emit"),), {"times": (-far, far)})
+        for far in (2**40, 2**62 + 5)),
+    (ff.ColumnError, "too large for several windows in one pass; expected times nearer",
+        (ff.tumbling(1), ff.around(time=(-1, 0))), {"times": (2**61, -(2**61))}),
+    (ff.QueryError, r"no window is given for 'n'; expected \.window\(\.\.\.\), or Count\(\)\.over", (), {}),
+    (ff.QueryError, r"n=Count\(\)\.over\(\.\.\.\) is given '1 hour'; expected a window", (),
+        {"n": ff.Count().over("1 hour")}),  # type: ignore[arg-type]
+    (ff.QueryError, r"has \.over\(\.\.\.\) inside; expected it on the whole output", (ff.tumbling(5),),
+        {"n": ff.AllOf(n=ff.Count().over(ff.tumbling(2)))}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "said", "windows", "more"), REFUSED)
+def test_what_is_refused(error: type[ff.QueryError], said: str, windows: Any, more: dict[str, Any]) -> None:
+    events = ff.events(pa.table({"t": more.get("times", (0,))}), time="t")
+    with pytest.raises(error, match=said):
+        (events.window(*windows) if windows else events).aggregate(n=more.get("n", ff.Count()))
 
 
 def test_words() -> None:
-    for argument, window in (
-        *(("size", ff.sliding(0, 1)), ("size", ff.tumbling(-1))),
-        *(("every", ff.sliding(1, 0)), ("every", ff.sliding(1, -3))),
-    ):
-        with pytest.raises(ff.DurationError, match=f"{argument} is .*above zero"):
-            window.bind(TIME, no_columns)
     with pytest.raises(ff.QueryError, match="closed is 'both'"):
         ff.sliding(1, 1, closed="both")
     with pytest.raises(ff.QueryError, match="empty is 'fill'"):
         ff.tumbling(1, empty="fill")
     assert str(ff.tumbling("1 hour", offset="5 minutes")) == "tumbling windows of 1 hour, offset by 5 minutes"
     assert str(ff.sliding(60, 1)) == "windows of 60 every 1"
+    said = "sessions that end after 1 hour without an event, or after about 1 day"
+    assert str(ff.session("1 hour", longest="1 day")) == said
 
 
 # Several kinds of windows in one pass; sessions of a longest duration
@@ -157,29 +169,6 @@ def test_windows_whose_steps_hardly_ever_meet() -> None:
     assert [(*row["window"].values(), row["n"]) for row in result] == sorted(
         [*expected, (10**9 + 7, 2 * 10**9 + 14, 1)]
     )
-
-
-def test_times_too_far_for_several_windows_are_refused() -> None:
-    events = ff.events(pa.table({"t": [2**61, -(2**61)]}), time="t")
-    with pytest.raises(ff.ColumnError, match="too large for several windows in one pass; expected times nearer"):
-        events.window(ff.tumbling(1), ff.around(time=(-1, 0))).aggregate(n=ff.Count())
-
-
-def test_no_window_at_all() -> None:
-    events = ff.events(pa.table({"t": [0]}), time="t")
-    with pytest.raises(
-        ff.QueryError, match=r"no window is given for 'n'; expected \.window\(\.\.\.\), or Count\(\)\.over"
-    ):
-        events.aggregate(n=ff.Count())
-    with pytest.raises(ff.QueryError, match=r"n=Count\(\)\.over\(\.\.\.\) is given '1 hour'; expected a window"):
-        events.aggregate(n=ff.Count().over("1 hour"))
-    assert events.aggregate(n=ff.Count().over(ff.tumbling(5)))["n"].to_pylist() == [1]
-
-
-def test_windows_inside_an_output_are_refused() -> None:
-    events = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(5))
-    with pytest.raises(ff.QueryError, match=r"has \.over\(\.\.\.\) inside; expected it on the whole output"):
-        events.aggregate(x=ff.AllOf(n=ff.Count().over(ff.tumbling(2))))
 
 
 # Sessions of a longest duration, against Trill's rule (T7) followed event by event
@@ -218,8 +207,3 @@ def test_as_the_rule_has_it(events: list[tuple[int, int]], gap: int, longest: in
     found = [(row["k"], *row["window"].values(), row["n"]) for row in result]
     keys = [sorted(time for key, time in events if key == each) for each in (0, 1)]
     assert found == [(key, *row) for key, times in enumerate(keys) for row in sessions(times, gap, longest, touching)]
-
-
-def test_words_of_sessions() -> None:
-    said = "sessions that end after 1 hour without an event, or after about 1 day"
-    assert str(ff.session("1 hour", longest="1 day")) == said
