@@ -234,7 +234,7 @@ def test_against_sql() -> None:
 
 
 def result_of(operation: Operation, **columns: Any) -> Any:
-    """The result_of over one window of some columns."""
+    """The result over one window of some columns."""
     table = pa.table({"t": [0] * len(next(iter(columns.values()))), **columns})
     return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(x=operation)["x"].to_pylist()[0]
 

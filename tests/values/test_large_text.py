@@ -120,21 +120,14 @@ def test_to_declare_the_type_is_said_where_it_is_not() -> None:
 
 # Text of a table as codes
 
-CODED_ROWS = 400
+MANY = 400
 
 
 def text_events(type: Any = "string") -> pa.Table:
     rng = np.random.default_rng(3)
-    texts = np.array(["", "b", "a", "aé", "Z", "𝄞", "ﬀ", "a b"])[rng.integers(0, 8, CODED_ROWS)]
-    text = pa.array(texts, mask=rng.random(CODED_ROWS) < 0.1).cast(type)
-    table = pa.table(
-        {
-            "t": np.arange(CODED_ROWS),
-            "k": rng.integers(0, 3, CODED_ROWS),
-            "s": text,
-            "i": rng.integers(0, 9, CODED_ROWS),
-        }
-    )
+    texts = np.array(["", "b", "a", "aé", "Z", "𝄞", "ﬀ", "a b"])[rng.integers(0, 8, MANY)]
+    text = pa.array(texts, mask=rng.random(MANY) < 0.1).cast(type)
+    table = pa.table({"t": np.arange(MANY), "k": rng.integers(0, 3, MANY), "s": text, "i": rng.integers(0, 9, MANY)})
     return pa.concat_tables([table.slice(0, 150), table.slice(150)])
 
 
