@@ -255,9 +255,8 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     rng = np.random.default_rng(3)
     times, keys, x = np.arange(400) // 4, rng.integers(0, 2, 400), rng.integers(0, 10, 400)
     table = pa.table({"t": times, "k": keys, "x": x})
-    found = (
-        ff.events(table, time="t", by="k").window(ff.sliding(5, 1)).aggregate(words=Joined("x"), x=ff.CollectList("x"))
-    )
+    query = ff.events(table, time="t", by="k").window(ff.sliding(5, 1))
+    found = query.aggregate(words=Joined("x"), x=ff.CollectList("x"))
     assert found["words"].to_pylist() == ["".join(map(str, each)) for each in found["x"].to_pylist()]
     partials = len(set(zip(times.tolist(), keys.tolist(), strict=True)))
     assert len(held) > 3

@@ -287,10 +287,8 @@ def went_on(folder: Path, kinds: list[Kind], skip: bool = False, **outputs: Any)
 
 def test_larger_windows_and_new_outputs_are_given_from_a_time_on(tmp_path: Path) -> None:
     stopped(tmp_path, [sliding(20, 10)], n=ff.Count())
-    said = (
-        "^windows of 40 every 10 that are open reach back to 30, and the exported state has events from 50 on only; exp"
-    )
-    with pytest.raises(ff.QueryError, match=said + "ected windows that reach less far back, no new outputs, or "):
+    said = "^windows of 40 every 10 that are open reach back to 30, and the exported state has events from 50 on only"
+    with pytest.raises(ff.QueryError, match=said + "; expected windows that reach less far back, no new outputs, or "):
         went_on(tmp_path, [sliding(40, 10)], n=ff.Count())
     assert went_on(tmp_path, [sliding(40, 10)], skip=True, n=ff.Count()) == 80
     said = r"reach back to 50, and 's', a new output, has events from 100 on only; expected"
