@@ -161,7 +161,7 @@ def assert_right(problem: Problem, seed: int, layouts: Sequence[str], folder: Pa
         with ExitStack() as stack:
             if layout in ("small", "batches"):
                 few = problem.batch
-                stack.enter_context(limits(batch_rows=few, pending_partials=few, chunk_windows=few, portion_rows=few))
+                stack.enter_context(limits(batch_rows=few, pending_partials=few, chunk_windows=few))
             if layout == "numpy":
                 stack.enter_context(without_loops())
             try:

@@ -175,6 +175,20 @@ def test_no_portion_is_made_larger_than_the_most(limit: Callable[..., None]) -> 
     assert [rows for table in portions for rows in table["rows"].to_pylist()] == [3, 9, 4, 10, 4, 12, 1]
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("least", [1, 16, 1 << 18])
+def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, limit: Callable[..., None]) -> None:
+    limit(portion_rows=least)
+    chance = np.random.default_rng(4)
+    t = np.sort(chance.integers(0, 400, 3000))
+    events = pa.table({"t": chance.permutation(t) if shuffled else t, "x": chance.integers(0, 99, 3000)})
+    batches = events.to_reader(max_chunksize=7)
+    found = ff.events(batches, time="t").window(ff.tumbling(20)).aggregate(n=ff.Count(), s=ff.Sum("x"))
+    frames = events["t"].to_numpy() // 20
+    assert found["n"].to_pylist() == np.bincount(frames).tolist()
+    assert found["s"].to_pylist() == np.bincount(frames, weights=events["x"].to_numpy()).astype(int).tolist()
+
+
 def with_one_row_group(path: Path, rows: int) -> Path:
     """A file with one row group of events in the order of time, whose columns are plain."""
     chance = np.random.default_rng(2)
