@@ -13,7 +13,7 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.brute import ANY, NUMBERS, column
+from ..oracles.brute import NUMBERS, column
 from ..oracles.numeric import STREAMS, drawn
 from ..support.examples import some
 from ..support.plans import Operation
@@ -111,23 +111,15 @@ def test_laws(operation: Operation, events: str) -> None:
     ff.check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=some(40))
 
 
-TAKES: list[tuple[list[Any], list[str]]] = [
-    ([ff.Min, ff.Max], ANY),
-    ([ff.First, ff.Last], ANY),
-    ([ff.Count], ["string", "date"]),
-    ([ff.Count, ff.Sum, ff.Average], [*NUMBERS, "boolean"]),
-    ([ff.Variance, ff.StdDev, ff.Skewness], NUMBERS),
-    ([ff.GeometricMean], NUMBERS),
-    ([ff.Product], NUMBERS),
-    ([ff.Range], [*NUMBERS, "date", "timestamp", "duration"]),
-    ([ff.BitXor], ["int64", "uint64", "int8"]),
-]
-"""Operations that keep the same laws, and the types that they take."""
+TAKES = [(ff.Count, ff.Sum, ff.Average), (ff.Variance, ff.StdDev, ff.Skewness), (ff.GeometricMean,), (ff.Product,)]
+"""Operations on numbers that keep the same laws; those that take any type: ``test_every_type``."""
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("operations", "kind"), [(of, kind) for of, kinds in TAKES for kind in kinds])
-def test_laws_of_all_types(operations: list[Any], kind: str) -> None:
+@pytest.mark.parametrize(
+    ("operations", "kind"), [(TAKES[0], "boolean"), *((of, kind) for of in TAKES for kind in NUMBERS)]
+)
+def test_laws_of_all_types(operations: tuple[Any, ...], kind: str) -> None:
     parts = {each.__name__: each("x") for each in operations}
     operation = ff.AllOf(**parts) if len(parts) > 1 else operations[0]("x")
     ff.check_laws(operation, pa.table({"x": column(kind, 40)}), examples=some(40))

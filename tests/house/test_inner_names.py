@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 PIECES = {
     "aggregators/test_compiled.py": "aggregators.loops.native",
     "aggregators/test_deviations.py": "aggregators.moments",
-    "aggregators/test_groups.py": "aggregators.numeric",
+    "aggregators/test_frames.py": "aggregators.numeric",
     "aggregators/test_laws.py": "aggregators.laws.tolerance",
     "aggregators/test_order.py": "aggregators.ordered",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",

@@ -42,10 +42,8 @@ def main() -> int:
     kinds = [asked.kind] if asked.kind else list(KINDS)
     missing = [kind for kind in kinds if asked.again or not (folder_of(commit) / kind / "all").exists()]
     if missing:
-        print(
-            f"Recording which lines the tests reach: those {', '.join(KINDS[kind] for kind in missing)}",
-            file=sys.stderr,
-        )
+        said = ", ".join(KINDS[kind] for kind in missing)
+        print(f"Recording which lines the tests reach: those {said}", file=sys.stderr)
         with ThreadPoolExecutor(asked.jobs) as threads:
             list(threads.map(lambda kind: record(commit, kind, asked.recorded, []), missing))
     if asked.do == "choose":
@@ -68,25 +66,26 @@ def find() -> int:
 
 def run(asked: argparse.Namespace, commit: str) -> int:
     """Check the mutants, print each result as it comes, and write all of them."""
+
+    def write() -> None:
+        asked.output.write_text(json.dumps([asdict(each) for each in results], indent=1))
+
     reached = Reached(commit)
     among = {*asked.tests.read_text().split("\n")} if asked.tests else None
     results: list[Result] = []
     for mutant in chosen.load():
-        if asked.only and mutant.number not in asked.only:
-            continue
-        result = check(mutant, reached, asked.marks, asked.paths, among)
-        results.append(result)
-        print(
-            f"{result.number:3} {result.seconds:6.1f} s {result.tests:5} tests  {result.file}  {result.fate}",
-            flush=True,
-        )
-        asked.output.write_text(json.dumps([asdict(each) for each in results], indent=1))
+        if not asked.only or mutant.number in asked.only:
+            each = check(mutant, reached, asked.marks, asked.paths, among)
+            results.append(each)
+            fate = each.caught_by or each.note or "ALIVE"
+            print(f"{each.number:3} {each.seconds:6.1f} s {each.tests:5} tests  {each.file}  {fate}", flush=True)
+            write()
     flaky = fail_anyway([test for each in results if (test := reached.tests.get(each.caught_by))])
     for each in results:
         if each.caught_by in flaky:
             each.note, each.caught_by = f"{each.caught_by} fails without a mutant, too", ""
             print(f"{each.number:3} {each.note}")
-    asked.output.write_text(json.dumps([asdict(each) for each in results], indent=1))
+    write()
     caught = [each for each in results if each.caught_by]
     print(f"{len(caught)} of {len(results)} mutants are caught")
     for each in results:

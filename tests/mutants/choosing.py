@@ -7,17 +7,19 @@ over, so that the next ones of the order take their places.
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import random
 import tokenize
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from . import chosen, copies
-from .chosen import Mutant
+from .chosen import Mutant, key
 from .operators import Mutation, mutate, mutations
-from .places import NOT_MUTATED, Places
+from .places import NOT_MUTATED, Places, is_text
 from .reached import Reached
 
 SEED = 60
@@ -32,16 +34,10 @@ def files_of(room: str) -> list[str]:
 def lines_of_code(text: str) -> int:
     """Return the number of lines with code: neither empty nor only comments or docstrings."""
     skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    lines: set[int] = set()
-    begins = True
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.NEWLINE:
-            begins = True
-        elif token.type not in skipped:
-            if not (begins and token.type == tokenize.STRING):
-                lines |= {*range(token.start[0], token.end[0] + 1)}
-            begins = False
-    return len(lines)
+    tokens = [each for each in tokenize.generate_tokens(io.StringIO(text).readline) if each.type not in skipped]
+    texts: list[Any] = [each for each in ast.walk(ast.parse(text)) if is_text(each)]
+    lines = {line for each in tokens for line in range(each.start[0], each.end[0] + 1)}
+    return len(lines.difference(*(range(each.lineno, each.end_lineno + 1) for each in texts)))
 
 
 def shares(sizes: dict[str, int]) -> dict[str, int]:
@@ -58,34 +54,30 @@ def choose(commit: str) -> None:
     """Choose the mutants at a commit whose lines have been recorded, and write them."""
     before = json.loads(chosen.DATA.read_text()) if chosen.DATA.exists() else {}
     equivalent = before.get("equivalent", [])
-    passed_over = {(each["file"], each["function"], each["before"], each["after"]) for each in equivalent}
     reached = Reached(commit)
-    sizes, unreached = {}, {}
-    found: dict[str, list[Mutant]] = {}
     texts = {room: {name: (copies.TREE / name).read_text() for name in files_of(room)} for room in copies.ROOMS}
-    for room, files in texts.items():
-        sizes[room] = sum(map(lines_of_code, files.values()))
+    sizes = {room: sum(map(lines_of_code, files.values())) for room, files in texts.items()}
+    mutants: list[Mutant] = []
+    unreached = {}
     for room, count in shares(sizes).items():
         lines = {name: reached.lines(name) for name in texts[room]}
-        unreached[room] = count_unreached(texts[room], lines)
-        mutants, dry = draw(room, texts[room], lines, count, passed_over)
-        found[room] = mutants
-        unreached[room]["lines drawn that no test reaches"] = dry
-    mutants = numbered([mutant for room in copies.ROOMS for mutant in found[room]], before.get("mutants", []))
+        drawn, dry = draw(room, texts[room], lines, count, {*map(key, equivalent)})
+        mutants += drawn
+        unreached[room] = {**count_unreached(texts[room], lines), "lines drawn that no test reaches": dry}
+    give_numbers(mutants, {key(each): each["number"] for each in before.get("mutants", [])})
     summary = {"seed": SEED, "commit": commit, "lines of code": sizes, "not reached": unreached}
     chosen.save(mutants, **summary, equivalent=equivalent)
     print(json.dumps(summary, indent=1), Counter(mutant.operator for mutant in mutants), sep="\n")
 
 
-def numbered(mutants: list[Mutant], before: list[dict[str, Any]]) -> list[Mutant]:
-    """Return the mutants by their numbers. Those chosen before keep theirs; the others take the free ones."""
-    numbers = {(each["file"], each["function"], each["before"], each["after"]): each["number"] for each in before}
+def give_numbers(mutants: list[Mutant], before: dict[Any, int]) -> None:
+    """Sort mutants by their numbers. Those chosen before keep theirs; the others take the free ones."""
     for mutant in mutants:
-        mutant.number = numbers.get((mutant.file, mutant.function, mutant.before, mutant.after), 0)
+        mutant.number = before.get(key(vars(mutant)), 0)
     free = iter(sorted({*range(1, len(mutants) + 1)} - {mutant.number for mutant in mutants}))
     for mutant in mutants:
         mutant.number = mutant.number or next(free)
-    return sorted(mutants, key=lambda mutant: mutant.number)
+    mutants.sort(key=lambda mutant: mutant.number)
 
 
 def count_unreached(texts: dict[str, str], lines: dict[str, set[int]]) -> dict[str, int]:
@@ -102,54 +94,39 @@ def count_unreached(texts: dict[str, str], lines: dict[str, set[int]]) -> dict[s
 
 
 def draw(
-    room: str, texts: dict[str, str], lines: dict[str, set[int]], count: int, passed_over: set[tuple[str, ...]]
+    room: str, texts: dict[str, str], lines: dict[str, set[int]], count: int, passed_over: set[Any]
 ) -> tuple[list[Mutant], int]:
     """Return mutants of a room, and how many lines were drawn that no test reaches."""
-    order = random.Random(f"{SEED} {room}")
-    places: dict[tuple[str, int], list[Mutation]] = {}
+    places = defaultdict[tuple[str, int], list[Mutation]](list)
     for name, text in texts.items():
         for each in mutations(text):
-            places.setdefault((name, each.line), []).append(each)
+            places[name, each.line].append(each)
     drawn = sorted(places)
-    order.shuffle(drawn)
-    mutants: list[Mutant] = []
-    used: set[str] = set()
+    random.Random(f"{SEED} {room}").shuffle(drawn)
+    mutants: dict[str, Mutant] = {}
     unreached = 0
     for name, line in drawn:
-        if name in used:
+        if name in mutants or len(mutants) == count:
             continue
-        text = texts[name]
-        statement = Places(text).by_line[line]
-        if not (line in lines[name] or lines[name] & {*range(statement.first, statement.last + 1)}):
+        statement = Places(texts[name]).by_line[line]
+        if not lines[name] & {line, *range(statement.first, statement.last + 1)}:
             unreached += 1
             continue
-        mutant = drawn_at(name, text, places[name, line], random.Random(f"{SEED} {name} {line}"), passed_over)
-        if mutant is None:
-            continue
-        mutants.append(mutant)
-        used.add(name)
-        if len(mutants) == count:
-            break
-    return mutants, unreached
+        made = mutants_at(name, texts[name], places[name, line], random.Random(f"{SEED} {name} {line}"))
+        if mutant := next((each for each in made if key(vars(each)) not in passed_over), None):
+            mutants[name] = mutant
+    return [*mutants.values()], unreached
 
 
-def drawn_at(
-    name: str, text: str, several: list[Mutation], order: random.Random, passed_over: set[tuple[str, ...]]
-) -> Mutant | None:
-    """Return a mutant of a line: its family is drawn, then one of this family's mutations."""
+def mutants_at(name: str, text: str, several: list[Mutation], order: random.Random) -> Iterator[Mutant]:
+    """Return the mutants of a line in a random order: a family is drawn, then this family's mutations."""
     families = sorted({each.family for each in several})
     order.shuffle(families)
     for family in families:
         of_family = [each for each in several if each.family == family]
         order.shuffle(of_family)
         for each in of_family:
-            made = mutate(text, each)
-            if made is None:
-                continue
-            before = text.splitlines()[made[0] - 1].strip()
-            after = made[1].strip()
-            if (name, each.function, before, after) in passed_over:
-                continue
-            same = chosen.lines_of(text, each.function, before)
-            return Mutant(0, name, each.function, before, after, same.index(made[0]), each.operator)
-    return None
+            if made := mutate(text, each):
+                number, before, after = made
+                same = [line for line, function in chosen.with_line(text, before) if function == each.function]
+                yield Mutant(0, name, each.function, before, after, same.index(number), each.operator)

@@ -6,13 +6,16 @@ text in its function: the number of a line may change.
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from pathlib import Path
 
+from .places import Places
+
 DATA = Path(__file__).with_name("chosen.json")
+key = itemgetter("file", "function", "before", "after")
+"""What tells mutants apart, of their fields."""
 
 
 @dataclass
@@ -38,30 +41,11 @@ def save(mutants: list[Mutant], **rest: object) -> None:
     DATA.write_text(text + "\n")
 
 
-def functions(text: str) -> Iterator[tuple[str, int, int]]:
-    """Return the name, first line and last line of each function, with those inside of others."""
-
-    def within(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, int, int]]:
-        for child in ast.iter_child_nodes(node):
-            named = isinstance(child, (ast.FunctionDef, ast.ClassDef))
-            path = (*names, child.name) if named else names  # type: ignore[attr-defined]
-            if isinstance(child, ast.FunctionDef):
-                yield ".".join(path), child.lineno, child.end_lineno or child.lineno
-            yield from within(child, path)
-
-    return within(ast.parse(text), ())
-
-
-def lines_of(text: str, function: str, line: str) -> list[int]:
-    """Return the numbers of the lines in a function that have this text, but for white space around it."""
+def with_line(text: str, line: str) -> list[tuple[int, str]]:
+    """Return the number and function of each line that has this text, but for white space around it."""
     lines = text.splitlines()
-    return [
-        number
-        for name, first, last in functions(text)
-        if name == function
-        for number in range(first, last + 1)
-        if lines[number - 1].strip() == line
-    ]
+    places = sorted(Places(text).by_line.items()) if line in text else []
+    return [(number, each.function) for number, each in places if lines[number - 1].strip() == line]
 
 
 def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
@@ -72,23 +56,14 @@ def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
     """
     path = tree / mutant.file
     if path.exists():
-        numbers = lines_of(path.read_text(), mutant.function, mutant.before)
+        numbers = [number for number, name in with_line(path.read_text(), mutant.before) if name == mutant.function]
         if len(numbers) > mutant.nth:
             return path, numbers[mutant.nth]
-    name = mutant.function.rpartition(".")[2]
+    last_name = mutant.function.rpartition(".")[2]
     found = [
         (other, number)
         for other in sorted((tree / mutant.file.partition("/")[0]).rglob("*.py"))
-        if mutant.before in (text := other.read_text())
-        for function in {each for each, _, _ in functions(text) if each.rpartition(".")[2] == name}
-        for number in lines_of(text, function, mutant.before)
+        for number, name in with_line(other.read_text(), mutant.before)
+        if name.rpartition(".")[2] == last_name
     ]
     return found[0] if len(found) == 1 else None
-
-
-def replaced(text: str, number: int, line: str) -> str:
-    """Return a text with another line, indented as the one that it replaces."""
-    lines = text.splitlines(keepends=True)
-    old = lines[number - 1]
-    lines[number - 1] = old[: len(old) - len(old.lstrip())] + line + "\n"
-    return "".join(lines)

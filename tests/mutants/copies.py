@@ -43,17 +43,12 @@ def make(commit: str) -> None:
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(HERE / "env")], check=True)
         before = None
-    packages = Path(
-        subprocess.run(
-            [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            capture_output=True, text=True, check=True,
-        ).stdout.strip()
-    )  # fmt: skip
+    packages = next(PYTHON.parents[1].glob("lib/python*/site-packages"))
     # Python runs the .pth files of its own environment only: the package installed in .venv is not found.
     (packages / "framefold_packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
     (packages / "framefold_startup.pth").write_text("import framefold_startup; framefold_startup.start()\n")
-    shutil.copy(Path(__file__).with_name("startup.py"), packages / "framefold_startup.py")
-    shutil.copy(Path(__file__).with_name("in_pytest.py"), packages / "framefold_in_pytest.py")
+    for name in ("startup.py", "in_pytest.py"):
+        shutil.copy(Path(__file__).with_name(name), packages / f"framefold_{name}")
     changed = before is None or git("diff", "--name-only", before, commit, "--", *BUILT_FROM)
     if changed or not list(TREE.glob("aggregators/loops/*.so")):
         pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", "--quiet"]
@@ -94,21 +89,10 @@ def pytest(arguments: list[str], output: Path, limit: float | None = None, **env
 def end_session(leader: int) -> None:
     """End pytest and all programs that it started, such as a JVM and its Python workers."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if members := session(leader):
-            for each in members:
-                with contextlib.suppress(ProcessLookupError):
+        ended = False
+        for each in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            with contextlib.suppress(ProcessLookupError):
+                if os.getsid(each) == leader:
                     os.kill(each, number)
-            time.sleep(1)
-
-
-def session(leader: int) -> list[int]:
-    """Return the processes of a session, without those that are over but not waited for."""
-    members = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, number, *_ = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(number) == leader and state != "Z":
-            members.append(int(path.parent.name))
-    return members
+                    ended = True
+        time.sleep(ended)

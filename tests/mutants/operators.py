@@ -57,16 +57,15 @@ def mutations(text: str) -> Iterator[Mutation]:
                     yield Mutation(family, name, occurrence, start[0], statement.function)
 
 
-def mutate(text: str, mutation: Mutation) -> tuple[int, str] | None:
-    """Return the number of the line that changes, and its new text. None if there is no mutant of one line."""
+def mutate(text: str, mutation: Mutation) -> tuple[int, str, str] | None:
+    """Return the number of the line that changes, and its text before and after. None if there is no such line."""
     changed = mutate_code(text, get_operator(mutation.operator)(), mutation.occurrence)
     before, after = text.splitlines(), (changed or "").splitlines()
-    lines = [number for number, pair in enumerate(zip(before, after, strict=False), 1) if len(set(pair)) > 1]
-    if len(before) != len(after) or len(lines) != 1:
-        return None
-    line = after[lines[0] - 1]
+    lines = [number for number, pair in enumerate(zip(before, after, strict=False)) if len(set(pair)) > 1]
     try:
         compile("\n".join(after), "mutant", "exec")
     except SyntaxError:
         return None
-    return lines[0], line
+    if len(before) != len(after) or len(lines) != 1:
+        return None
+    return lines[0] + 1, before[lines[0]].strip(), after[lines[0]].strip()

@@ -24,7 +24,9 @@ def folder_of(commit: str) -> Path:
 
 
 def record(commit: str, kind: str, marks: str, paths: list[str]) -> None:
-    """Run the tests of one kind in the clone, and record the lines that each of them reaches."""
+    """Run the tests of one kind in the clone, and record in one file the lines that each of them reaches."""
+    from coverage import Coverage
+
     folder = folder_of(commit) / kind
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
@@ -32,13 +34,6 @@ def record(commit: str, kind: str, marks: str, paths: list[str]) -> None:
     arguments = ["-m", f"({marks}) and ({KINDS[kind]})", "-p", "no:benchmark", "--tb=short", *paths]
     rooms = os.pathsep.join(str(copies.TREE / room) for room in copies.ROOMS)
     copies.pytest(arguments, folder / "output", FRAMEFOLD_REACHED=str(folder), FRAMEFOLD_ROOMS=rooms)
-    combine(folder)
-
-
-def combine(folder: Path) -> None:
-    """Make one file of the many that the processes of a run have written."""
-    from coverage import Coverage
-
     coverage = Coverage(data_file=str(folder / "all"), config_file=False)
     coverage.combine([str(each) for each in folder.glob("lines.*")])
     coverage.save()
@@ -68,13 +63,9 @@ class Reached:
     @cached_property
     def tests(self) -> dict[str, Test]:
         """The tests by their ids."""
-        tests = {}
-        for folder in self.folders:
-            if (file := folder / "tests").exists():
-                for line in file.read_text().splitlines():
-                    test = Test(**json.loads(line))
-                    tests[test.id] = test
-        return tests
+        files = [folder / "tests" for folder in self.folders if (folder / "tests").exists()]
+        tests = [Test(**json.loads(line)) for file in files for line in file.read_text().splitlines()]
+        return {test.id: test for test in tests}
 
     @cached_property
     def users(self) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from . import chosen, copies
@@ -23,14 +23,9 @@ LEAST_SECONDS = {"others": 120.0, "spark": 300.0}
 
 
 @dataclass
-class Result:
+class Result(Mutant):
     """What became of a mutant."""
 
-    number: int
-    file: str
-    function: str
-    before: str
-    after: str
     caught_by: str = ""
     """A test, or "time-out", or nothing if the mutant lives."""
     seconds: float = 0.0
@@ -38,41 +33,32 @@ class Result:
     """How many tests reach the line."""
     note: str = ""
 
-    @property
-    def fate(self) -> str:
-        return self.caught_by or self.note or "ALIVE"
-
 
 def check(mutant: Mutant, reached: Reached, marks: str, paths: list[str], among: set[str] | None = None) -> Result:
     """Run the tests that reach a mutant's line against it, until one fails: those without Spark first."""
-    result = Result(mutant.number, mutant.file, mutant.function, mutant.before, mutant.after)
+    result = Result(**asdict(mutant))
     place = chosen.find(copies.TREE, mutant)
     if place is None:
         result.note = "LOST"
         return result
     path, number = place
-    name = path.relative_to(copies.TREE).as_posix()
-    text = path.read_text()
-    statement = Places(text).by_line.get(number)
-    tests = reached.reaching(name, [number])
-    if not tests and statement:
-        tests = reached.reaching(name, range(statement.first, statement.last + 1))
+    name, text, stamp = path.relative_to(copies.TREE).as_posix(), path.read_text(), path.stat().st_mtime
+    statement = Places(text).by_line[number]
+    tests = reached.reaching(name, [number]) or reached.reaching(name, range(statement.first, statement.last + 1))
     tests = [each for each in tests if (among is None or each.id in among) and below(each.id, paths)]
     result.tests = len(tests)
     began = time.monotonic()
-    stamp = path.stat().st_mtime
     try:
-        path.write_text(chosen.replaced(text, number, mutant.after))
+        lines = text.splitlines(keepends=True)
+        lines[number - 1] = lines[number - 1].replace(mutant.before, mutant.after)
+        path.write_text("".join(lines))
         # A compiled file is of use to Python only if this time is equal, in whole seconds.
         os.utime(path, (stamp, stamp + 10 * (mutant.number + 1)))
         for kind, mark in KINDS.items():
             of_kind = [each for each in tests if each.spark == (kind == "spark")]
-            if of_kind:
-                result.caught_by = run(
-                    of_kind, f"({marks}) and ({mark})", LEAST_SECONDS[kind], f"{mutant.number}-{kind}"
-                )
-            if result.caught_by:
-                break
+            if of_kind and not result.caught_by:
+                name = f"{mutant.number}-{kind}"
+                result.caught_by = run(of_kind, f"({marks}) and ({mark})", LEAST_SECONDS[kind], name)
     finally:
         path.write_text(text)
         os.utime(path, (stamp, stamp))

@@ -16,6 +16,7 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 FOLDER = "FRAMEFOLD_REACHED"
@@ -72,23 +73,14 @@ class WorkerHook:
             return None
         sys.meta_path.remove(self)  # type: ignore[arg-type]
         spec = importlib.util.find_spec(name)
-        if spec and spec.loader:
-            spec.loader = WorkerLoader(spec.loader)
+        if spec and (loader := spec.loader):  # may be of a zip file, and load other modules, too
+
+            def load(module: Any) -> None:
+                loader.exec_module(module)
+                module.main = by_task(module.main)
+
+            spec.loader = SimpleNamespace(create_module=loader.create_module, exec_module=load)  # type: ignore[assignment]
         return spec
-
-
-class WorkerLoader:
-    """The loader of ``pyspark.worker``. What it wraps may be a zip file that loads other modules, too."""
-
-    def __init__(self, loader: Any) -> None:
-        self.loader = loader
-
-    def create_module(self, spec: Any) -> Any:
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        self.loader.exec_module(module)
-        module.main = by_task(module.main)
 
 
 def by_task(main: Any) -> Any:

@@ -25,25 +25,17 @@ def ticks(value: Any, second: int = 1) -> int:
     return int(value)
 
 
-def by_window(table: pa.Table, keys: Sequence[str]) -> list[tuple[Any, dict[str, Any]]]:
+def by_window(table: pa.Table) -> list[tuple[Any, dict[str, Any]]]:
     """The rows of a result, each with what identifies it: its key as SQL groups it, and the window."""
-    return [
-        ((group(tuple(row[key] for key in keys)), ticks(row["window"]["start"]), ticks(row["window"]["end"])), row)
-        for row in table.to_pylist()
-    ]
-
-
-def in_keys(key: Any, keys: Sequence[str]) -> Any:
-    """The key of a window as that of a result: of none, or of several columns."""
-    return group(key if isinstance(key, tuple) else (key,)[: len(keys)])
+    return [((group(row["key"]), *map(ticks, row["window"].values())), row) for row in table.to_pylist()]
 
 
 def differences(
-    table: pa.Table, right: Sequence[WindowOfKey], checks: Mapping[str, Check], keys: Sequence[str], in_order: bool
+    table: pa.Table, right: Sequence[WindowOfKey], checks: Mapping[str, Check], in_order: bool
 ) -> list[str]:
     """A sentence for each row that is missing, too many, out of order or wrong."""
-    got = by_window(table, keys)
-    want = [((in_keys(window.key, keys), window.start, window.end), window) for window in right]
+    got = by_window(table)
+    want = [((group(window.key), window.start, window.end), window) for window in right]
     found = dict(got)
     said = []
     if len(found) != len(got):
@@ -66,10 +58,9 @@ def assert_windows(
     table: pa.Table,
     right: Sequence[WindowOfKey],
     checks: Mapping[str, Check],
-    keys: Sequence[str] = ("key",),
     in_order: bool = True,
 ) -> None:
     """Fail with the rows of a result that differ from the right windows."""
-    said = differences(table, right, checks, keys, in_order)
+    said = differences(table, right, checks, in_order)
     more = f"\n... and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
     assert not said, f"{len(said)} differences in {table.num_rows} rows:\n" + "\n".join(said[:SHOWN]) + more

@@ -26,7 +26,6 @@ TEXTS = [
     f"${{env:{SECRET}}}", f"${{{SETTING}}}", "${system:user.home}", "${spark.app.name}", "$1 ${", "it's", "`tick`s`",
     'say "so"', "a.b", "new\nline\r", "nul\0nul", "back\\sl\\n", "50%_%s", "{0} {x}", "#rank", "'; --", "/* é日🙂 */",
 ]  # fmt: skip
-Rows = list[dict[str, Any]]
 
 
 class Words:

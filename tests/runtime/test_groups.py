@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 
+from ..oracles import brute
 from ..support import stages
 from ..support.columns import (
     add_or_append,
@@ -28,6 +31,7 @@ from ..support.columns import (
     groups_of,
     stable_order,
 )
+from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.loops import WHY_NOT, loops, needs_loops, without_loops
 from ..support.plans import bind
@@ -196,16 +200,11 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
 # Rows that are equal in every column, whatever its type and however many groups there are
 
 
-DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {
-    pa.int8(): [-128, 127, 0], pa.int64(): [-(2**63), 2**63 - 1, 0, 1], pa.uint32(): [2**32 - 1, 0],
-    pa.uint64(): [2**64 - 1, 0], pa.float32(): [0.0, -0.0, 1.5], pa.string(): ["", "a", "é"],
-    pa.dictionary(pa.int8(), pa.string()): ["", "a", "é"], pa.bool_(): [True, False],
-    pa.date32(): [DAY, datetime.date(1, 1, 1)],
-    pa.timestamp("us", "UTC"): [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)],
-    pa.time32("s"): [datetime.time(1), datetime.time(0)],
-    pa.duration("us"): [datetime.timedelta(1), datetime.timedelta(0)],
-    pa.decimal128(5, 2): [Decimal("1.10"), Decimal("-9.00")], pa.null(): [],
+    **{type: values for type, values in brute.VALUES.values() if not pa.types.is_floating(type)},
+    pa.uint32(): [2**32 - 1, 0], pa.float32(): [0.0, -0.0, 1.5], pa.null(): [],
+    pa.date32(): [datetime.date(2020, 2, 29), datetime.date(1, 1, 1)],
+    pa.dictionary(pa.int8(), pa.string()): ["", "a", "é"], pa.time32("s"): [datetime.time(1), datetime.time(0)],
 }  # fmt: skip
 
 
@@ -276,3 +275,88 @@ def test_groups_by_sorting(size: int, way: str) -> None:
     expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     assert all(map(np.array_equal, (values, first, group, counts), expected))
     check_stable(codes, size)
+
+
+# Groups of all possible keys and frames, where some have no event
+
+EVENT_COUNT = 500
+
+
+def some_events() -> pa.Table:
+    """Events of some keys in some frames only, with nulls, NaN and infinities."""
+    chance = np.random.default_rng(2)
+    ticks, drawn = np.sort(chance.choice([3, 14, 15, 92, 65, 35], EVENT_COUNT)), chance.integers(-50, 50, EVENT_COUNT)
+
+    def column(value: Callable[[int], Any], type: pa.DataType) -> pa.Array:
+        return pa.array([None if each % 7 == 0 else value(each) for each in drawn.tolist()], type)
+
+    first = datetime.date(2020, 1, 1)
+    return pa.table(
+        {
+            "t": ticks,
+            "k": [f"key {each}" for each in (drawn % 4 + ticks % 5).tolist()],
+            "x": column(lambda each: math.nan if each == 1 else math.inf if each == 2 else each / 3, pa.float64()),
+            "plain": drawn / 3,
+            "n": column(int, pa.int64()),
+            "money": column(lambda each: Decimal(each) / 100, pa.decimal128(9, 2)),
+            "name": column(str, pa.string()),
+            "yes": column(lambda each: each > 0, pa.bool_()),
+            "day": column(lambda each: first + datetime.timedelta(each), pa.date32()),
+        }
+    )
+
+
+EVENTS = some_events()
+GROUPS = set(zip((EVENTS["t"].to_numpy() // 10).tolist(), EVENTS["k"].to_pylist(), strict=True))
+NUMBERS = ("x", "plain", "n", "money")
+OUTPUTS = {
+    "rows": ff.Count(),
+    "known": ff.Count("x"),
+    **{f"{kind.__name__} {of}": kind(of) for kind in (ff.Sum, ff.Average, ff.Variance, ff.StdDev) for of in NUMBERS},
+    **{f"{kind.__name__} {of}": kind(of) for kind in (ff.Min, ff.Max) for of in (*NUMBERS, "name", "yes", "day")},
+}
+
+
+def accumulated(
+    outputs: dict[str, Any], rows_per_group: float, limit: Callable[..., None]
+) -> tuple[pa.Table, Any, Any]:
+    """The partials, their results, and the groups that rows were assigned to."""
+    plan = bind(EVENTS.schema, time="t", by=["k"], window=ff.sliding(20, every=10), outputs=outputs)
+    limit(rows_per_group=rows_per_group)
+    groups: list[Any] = []
+    with patch.object(*place_of("assign"), lambda *of, **more: groups.append(inner_assign(*of, **more)) or groups[-1]):
+        partials = stages.accumulate(plan, EVENTS, 0)
+    return partials, stages.results(plan, partials), *groups
+
+
+inner_assign = inner("assign")
+
+
+@pytest.mark.parametrize("names", [list(OUTPUTS), *([name] for name in OUTPUTS)], ids=lambda names: names[0])
+def test_frames_without_events_leave_nothing(names: list[str], limit: Callable[..., None]) -> None:
+    outputs = {name: OUTPUTS[name] for name in names}
+    expected, right, _ = accumulated(outputs, math.inf, limit)
+    partials, results, groups = accumulated(outputs, 1, limit)
+    assert groups.size > len(partials) == len(GROUPS)
+    # Deviations are of one grid for all frames, of whichever these are: only what comes of them is the same.
+    states = [name for name in partials.column_names if not name.startswith(("Variance", "StdDev"))]
+    assert repr(partials.select(states).to_pylist()) == repr(expected.select(states).to_pylist())  # NaN is not itself
+    assert repr(results.to_pylist()) == repr(right.to_pylist())
+
+
+class Plain(ff.Sum):
+    """A user's own."""
+
+
+@pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
+def test_others_are_never_given_empty_frames(operation: Any, limit: Callable[..., None]) -> None:
+    partials, _, groups = accumulated({"other": operation, "rows": ff.Count()}, 1, limit)
+    assert len(partials) == len(GROUPS)
+    assert groups.counts.all()
+
+
+@pytest.mark.parametrize("kind", [ff.Sum, ff.Average, ff.Count, ff.Min])
+def test_a_subclass_without_anything_of_its_own(kind: Any) -> None:
+    own, query = type("Own", (kind,), {}), ff.events(EVENTS, time="t", by="k").window(ff.sliding(20, every=10))
+    for column in ("plain", "n"):
+        assert query.aggregate(x=own(column)) == query.aggregate(x=kind(column))

@@ -68,10 +68,8 @@ def of_tables(results: Iterator[pa.Table]) -> Counter[str]:
 
 
 def of_batch(windows: Any, outputs: dict[str, Any], batches: list[Batch], **of: Any) -> Counter[str]:
-    several, events = (
-        windows if isinstance(windows, tuple) else (windows,),
-        [row for _, rows in batches for row in rows],
-    )
+    several = windows if isinstance(windows, tuple) else (windows,)
+    events = [row for _, rows in batches for row in rows]
     query = ff.events(table(events), time="t", by="k", **of).window(*several)
     return of_tables(iter([query.aggregate(**outputs)]))
 

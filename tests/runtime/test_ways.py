@@ -21,7 +21,20 @@ from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
-from .ranges import MATRICES, CountingSum, Ranges, filled, letters, lines_run, matrices, of_keys, product, ranges, texts
+from .ranges import (
+    MATRICES,
+    CountingSum,
+    Ranges,
+    cost,
+    filled,
+    letters,
+    lines_run,
+    matrices,
+    of_keys,
+    product,
+    ranges,
+    texts,
+)
 
 # Scans: the states of every beginning or end of many blocks at once, at one combine a row
 
@@ -41,13 +54,13 @@ def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]
     assert (text.combined, text.calls) == (once, longest - 1)
     parts = [(block, rows) for block, (_, length) in enumerate(of) for rows in range(1, length + 1)][::-1]
     block, rows = (np.array([pair[i] for pair in parts], np.int64) for i in (0, 1))
-    text.calls = text.combined = 0
+    text.restart()
     with limits(short_block=few):
         in_two = beginnings(bound, column, starts, lengths, block, rows, backwards)
-    whole = ["".join(column["text"][start : start + length]) for start, length in of]
+    whole = ["".join(column["total"][start : start + length]) for start, length in of]
     expected = [whole[b][-n:] if backwards else whole[b][:n] for b, n in parts]
-    assert in_two["text"].tolist() == expected
-    assert scan.states["text"][scan.position(block, rows)].tolist() == expected
+    assert in_two["total"].tolist() == expected
+    assert scan.states["total"][scan.position(block, rows)].tolist() == expected
     assert text.combined <= once + sum(n > 1 for _, n in parts)
     assert text.calls <= max(few, 2 * longest**0.5)
 
@@ -68,14 +81,12 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     low, high = of_keys(*map(list, zip(*of, strict=True)))  # type: ignore[arg-type]
     few = {"run_blocks": blocks, "run_states": joined, "min_run_blocks": of_a_run, "min_lone_blocks": 3}
     with limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few):
-        segments, counting, states = segments_of(MATRICES, (low, high), 4), CountingSum("x"), matrices(int(high[-1]))
-        bound = BoundAggregate("t", counting, [pa.int64()])
-        counting.restart()
-        slide(bound, {"total": states["a"]}, low, high)
+        segments, states = segments_of(MATRICES, (low, high), 4), matrices(int(high[-1]))
+        operations, _ = cost(states["a"], low, high)
         slid = slide(MATRICES, states, low, high)
     for window, rows in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
         assert [int(slid[key][window]) for key in "abcd"] == product(states, *rows)
-    assert counting.operations <= 3 * len(low)
+    assert operations <= 3 * len(low)
     if segments is not None:
         inside = (segments.window[:, None] + np.arange(segments.width)).ravel()
         assert np.array_equal(np.sort(np.concatenate([inside, segments.others])), np.arange(len(low)))
@@ -106,9 +117,8 @@ def test_what_an_operation_may_do_with_arrays() -> None:
     low = np.arange(100_000)
     values = np.random.default_rng(1).integers(-9, 9, 200_200)[::2]
     sums = np.concatenate([[0], np.cumsum(values)])[[low, low + 100]]
-    for operation in (Strided("x"), CountingSum("x")):
-        slid = slide(BoundAggregate("t", operation, [pa.int64()]), {"total": values}, low, low + 100)["total"]
-        assert np.array_equal(slid, sums[1] - sums[0])
+    for operation in (Strided, CountingSum):
+        cost(values, low, low + 100, of=operation)
     bound = BoundAggregate("t", Reusing("x"), [pa.int64()])
     segments, slid = segments_of(bound, (low, low + 100)), np.zeros(100_000, np.int64)
     van_herk.by_stacks_side_by_side(bound, {"total": values.copy()}, segments, {"total": slid})
@@ -122,17 +132,11 @@ def test_what_an_operation_may_do_with_arrays() -> None:
 @pytest.mark.parametrize("way", [None, "two-stacks"])
 def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     """As many calls as a window has rows, twice; the bound of three holds, the few windows at the ends included."""
-    counting = CountingSum("x")
-    bound = BoundAggregate("t", counting, [pa.int64()])
     low, high = of_keys(lengths, [width] * len(lengths))
-    values = np.random.default_rng(width).integers(-9, 9, sum(lengths))
-    assert segments_of(bound, (low, high)) is not None
-    counting.restart()
-    slid = slide(bound, {"total": values}, low, high, way)["total"]
-    sums = np.concatenate([[0], np.cumsum(values)])
-    assert np.array_equal(slid, sums[high] - sums[low])
-    assert counting.operations <= 3 * len(low)
-    assert counting.calls <= 9 * width * -(-len(low) // (width * van_herk.MAX_SEGMENTS))
+    assert segments_of(MATRICES, (low, high)) is not None
+    operations, calls = cost(np.random.default_rng(width).integers(-9, 9, sum(lengths)), low, high, way)
+    assert operations <= 3 * len(low)
+    assert calls <= 9 * width * -(-len(low) // (width * van_herk.MAX_SEGMENTS))
 
 
 def test_what_is_left_to_the_general_way() -> None:
@@ -200,21 +204,21 @@ def test_any_ranges_in_any_order(rows: int, data: Any) -> None:
     text, bound = texts()
     states = letters(rows)
     tree = by_range_tree(bound, states, low.copy(), high.copy())
-    assert tree["text"].tolist() == ["".join(letters(rows)["text"][a:b]) for a, b in zip(low, high, strict=True)]
+    assert tree["total"].tolist() == ["".join(letters(rows)["total"][a:b]) for a, b in zip(low, high, strict=True)]
     inside = {row for a, b in zip(low, high, strict=True) for row in range(a, b)}
     assert text.combined <= len(inside) + sum(floor(2 * log2(width)) for width in high - low)
-    assert states["text"].tolist() == letters(rows)["text"].tolist()
+    assert states["total"].tolist() == letters(rows)["total"].tolist()
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 7, 8, 9, 1000, 1023, 1024, 1025])
 def test_operations_a_range(width: int) -> None:
     """Not only on average: at every place a range of this width may have in the tree."""
     text, bound = texts()
-    tree, levels = build(bound, {"text": np.full(width + 2100, "", object)}, width.bit_length())
+    tree, levels = build(bound, {"total": np.full(width + 2100, "", object)}, width.bit_length())
     starts = np.arange(0, 2049, max(1, width // 64))
     nodes, counts = nodes_of(starts, starts + width, levels)
     assert counts.max() - 1 <= 2 * log2(width)
-    text.combined = 0
+    text.restart()
     fold(bound, tree, nodes, counts)
     assert text.combined == counts.sum() - len(counts)
 
@@ -227,7 +231,7 @@ def test_calls_grow_with_the_logarithm_only() -> None:
         text, bound = texts()
         low, last = np.sort(chance.integers(0, rows, (count, 2)), axis=1).T.copy()
         low[0], last[0] = 1, rows - 2  # the most nodes that a range can have
-        states = {"text": np.full(rows, "", object)}
+        states = {"total": np.full(rows, "", object)}
         lines[rows, count] = lines_run(lambda b=bound, s=states, a=low, z=last: by_range_tree(b, s, a, z + 1))  # type: ignore[misc]
         assert text.calls <= 4 * log2(rows)
     for rows in (1 << 10, 1 << 17):

@@ -1,12 +1,11 @@
-"""Frames and ranges of windows: by numpy and the loop, as many as needed, far apart, refused where there is no room.
-
-That each window has its own events is tested on whole queries: ``tests/windows/test_random.py``.
-"""
+"""Frames and ranges of windows, of one kind and of several in one pass."""
 
 from __future__ import annotations
 
 import tracemalloc
+from collections import Counter
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +16,10 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.runtime.frames import window_ranges
 
+from ..support import stages
+from ..support.examples import times
 from ..support.loops import WAYS, by, without_loops
+from ..support.plans import bind
 from ..support.windows import PartialsView, TimeColumn, reach
 
 TIME = TimeColumn("t", pa.int64())
@@ -111,23 +113,97 @@ def test_far_apart_times_use_memory_for_events_only(far: int, size: int, every: 
     assert peak < 20e6
 
 
-@pytest.mark.parametrize("far", [2**40, 2**62 + 5])
-def test_too_many_empty_windows_are_refused(far: int) -> None:
-    events = pa.table({"t": [-far, far]})
-    with pytest.raises(ff.QueryError, match="more than one process can hold"):
-        ff.events(events, time="t").window(ff.sliding(2, 1, empty="emit")).aggregate(n=ff.Count())
+REFUSED: list[tuple[type[ff.QueryError], str, tuple[Any, ...], dict[str, Any]]] = [
+    *((ff.DurationError, "size is .*above zero", (window,), {}) for window in (ff.sliding(0, 1), ff.tumbling(-1))),
+    *((ff.DurationError, "every is .*above zero", (window,), {}) for window in (ff.sliding(1, 0), ff.sliding(1, -3))),
+    *((ff.QueryError, "more than one process can hold", (ff.sliding(2, 1, empty="emit"),), {"times": (-far, far)})
+        for far in (2**40, 2**62 + 5)),
+    (ff.ColumnError, "too large for several windows in one pass; expected times nearer",
+        (ff.tumbling(1), ff.around(time=(-1, 0))), {"times": (2**61, -(2**61))}),
+    (ff.QueryError, r"no window is given for 'n'; expected \.window\(\.\.\.\), or Count\(\)\.over", (), {}),
+    (ff.QueryError, r"n=Count\(\)\.over\(\.\.\.\) is given '1 hour'; expected a window", (),
+        {"n": ff.Count().over("1 hour")}),  # type: ignore[arg-type]
+    (ff.QueryError, r"has \.over\(\.\.\.\) inside; expected it on the whole output", (ff.tumbling(5),),
+        {"n": ff.AllOf(n=ff.Count().over(ff.tumbling(2)))}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "said", "windows", "more"), REFUSED)
+def test_what_is_refused(error: type[ff.QueryError], said: str, windows: Any, more: dict[str, Any]) -> None:
+    events = ff.events(pa.table({"t": more.get("times", (0,))}), time="t")
+    with pytest.raises(error, match=said):
+        (events.window(*windows) if windows else events).aggregate(n=more.get("n", ff.Count()))
 
 
 def test_words() -> None:
-    for argument, window in (
-        *(("size", ff.sliding(0, 1)), ("size", ff.tumbling(-1))),
-        *(("every", ff.sliding(1, 0)), ("every", ff.sliding(1, -3))),
-    ):
-        with pytest.raises(ff.DurationError, match=f"{argument} is .*above zero"):
-            window.bind(TIME, no_columns)
     with pytest.raises(ff.QueryError, match="closed is 'both'"):
         ff.sliding(1, 1, closed="both")
     with pytest.raises(ff.QueryError, match="empty is 'fill'"):
         ff.tumbling(1, empty="fill")
     assert str(ff.tumbling("1 hour", offset="5 minutes")) == "tumbling windows of 1 hour, offset by 5 minutes"
     assert str(ff.sliding(60, 1)) == "windows of 60 every 1"
+    said = "sessions that end after 1 hour without an event, or after about 1 day"
+    assert str(ff.session("1 hour", longest="1 day")) == said
+
+
+# Several kinds of windows in one pass; sessions of a longest duration
+
+
+def test_one_pass_on_shared_frames() -> None:
+    schema = pa.schema({"t": pa.timestamp("us"), "x": pa.float64()})
+    windows = [ff.sliding("1 hour", every="10 minutes"), ff.tumbling("30 minutes")]
+    query = bind(schema, time="t", by=[], window=windows, outputs={"x": ff.Sum("x")})
+    events = pa.table({"t": np.arange(0, 7200, 60).astype("datetime64[s]").astype("datetime64[us]"), "x": np.ones(120)})
+    partials = stages.accumulate(query, events, 0)
+    assert len(stages.merge(query, partials)) == 12, "one frame every ten minutes serves both"
+    assert len(stages.results(query, partials)) == 17 + 4
+    assert "cut wherever any of 2 kinds of windows is, and shared by them" in query.axis.describe_frames()
+
+
+def test_windows_whose_steps_hardly_ever_meet() -> None:
+    times = (0, 10**9, 10**9 + 7)
+    events = ff.events(pa.table({"t": times}), time="t")
+    result = events.window(ff.tumbling(10**9 + 7), ff.sliding(1000, every=998)).aggregate(n=ff.Count()).to_pylist()
+    near = Counter(start for time in times for start in range(-(-(time - 999) // 998) * 998, time + 1, 998))
+    expected = [*((start, start + 1000, n) for start, n in near.items()), (0, 10**9 + 7, 2)]
+    assert [(*row["window"].values(), row["n"]) for row in result] == sorted(
+        [*expected, (10**9 + 7, 2 * 10**9 + 14, 1)]
+    )
+
+
+# Sessions of a longest duration, against Trill's rule (T7) followed event by event
+
+
+def sessions(times: list[int], gap: int, longest: int, touching: bool) -> list[tuple[int, int, int]]:
+    """Start, end and number of events of each session of one key."""
+    rows: list[tuple[int, int, int]] = []
+    start = last = cap = count = 0
+    for number, time in enumerate(times):
+        apart = time - last > gap if touching else time - last >= gap
+        if number and not apart and time < cap:
+            last, count = time, count + 1
+            continue
+        if number:
+            rows.append((start, min(last + gap, cap), count))
+        if number and not apart:  # right after a session that was ended
+            cap = time // longest * longest + longest
+        else:
+            cap = time - time % longest + (longest if time % longest == 0 else 2 * longest)
+        start, last, count = time, time, 1
+    return [*rows, (start, min(last + gap, cap), count)] if times else []
+
+
+@times(8)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(-60, 60)), max_size=40),
+    *(st.integers(1, 20), st.integers(1, 40), st.booleans()),
+)
+def test_as_the_rule_has_it(events: list[tuple[int, int]], gap: int, longest: int, touching: bool) -> None:
+    table = pa.table(
+        {"k": pa.array([key for key, _ in events], pa.int64()), "t": pa.array([time for _, time in events], pa.int64())}
+    )
+    windows = ff.session(gap, merge_touching=touching, longest=longest)
+    result = ff.events(table, time="t", by="k").window(windows).aggregate(n=ff.Count()).to_pylist()
+    found = [(row["k"], *row["window"].values(), row["n"]) for row in result]
+    keys = [sorted(time for key, time in events if key == each) for each in (0, 1)]
+    assert found == [(key, *row) for key, times in enumerate(keys) for row in sessions(times, gap, longest, touching)]

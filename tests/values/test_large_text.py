@@ -1,4 +1,4 @@
-"""More text than one array of Arrow's has room for: results, lists and keys come in several arrays."""
+"""Text: more than one array has room for, and text of a table as codes, as DuckDB has it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 import framefold as ff
 
+from ..oracles.duck import asked
 from ..support.columns import large
 from ..support.limits import limits
+from ..support.plans import coded_columns, with_text_codes
+from ..support.sources import LocalEngine
 from ..support.toys import Longest
 
 ROWS = 60
@@ -112,3 +116,66 @@ def test_to_declare_the_type_is_said_where_it_is_not() -> None:
     with pytest.raises(ff.OperationError, match="cannot be a column of int64") as caught:
         query.aggregate(x=Wrong("x"))
     assert "declare the type" not in str(caught.value)
+
+
+# Text of a table as codes
+
+MANY = 400
+
+
+def text_events(type: Any = "string") -> pa.Table:
+    rng = np.random.default_rng(3)
+    texts = np.array(["", "b", "a", "aé", "Z", "𝄞", "ﬀ", "a b"])[rng.integers(0, 8, MANY)]
+    text = pa.array(texts, mask=rng.random(MANY) < 0.1).cast(type)
+    table = pa.table({"t": np.arange(MANY), "k": rng.integers(0, 3, MANY), "s": text, "i": rng.integers(0, 9, MANY)})
+    return pa.concat_tables([table.slice(0, 150), table.slice(150)])
+
+
+CASES = {
+    "count(distinct s)": ff.CountDistinct("s"),
+    "list(s order by t) filter (s is not null)": ff.LastN("s", 400),
+    "list_reverse(list(s order by t desc) filter (s is not null))[-3:]": ff.LastN("s", 3),
+    "(list(s order by t) filter (s is not null))[:3]": ff.FirstN("s", 3),
+    "min(s)": ff.Min("s"),
+    "max(s)": ff.Max("s"),
+    "list_sort(list(s) filter (s is not null))[:2]": ff.BottomN("s", 2),
+    "count(distinct (s, i)) filter (s is not null)": ff.CountDistinct("s", "i"),
+    "quantile_disc(s, 0.5)": ff.Quantile("s", 0.5, method="discrete"),
+}
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_results_are_those_of_text(type: pa.DataType) -> None:
+    data = text_events(type)
+    names = [f"c{number}" for number in range(len(CASES))]
+    windows = ff.events(data, time="t", by="k").window(ff.tumbling(40))
+    ours = windows.aggregate(**dict(zip(names, CASES.values(), strict=True)))
+    none = {sql: "[]" if "list" in sql else "null" for sql in CASES}
+    columns = ", ".join(f"coalesce({sql}, {none[sql]}) as {name}" for sql, name in zip(CASES, names, strict=True))
+    query = f"select k, t // 40 * 40 as start, {columns} from data group by all order by k, start"
+    theirs = asked(query, data=data).to_arrow_table()
+    assert ours["k"].to_pylist() == theirs["k"].to_pylist()
+    for sql, name in zip(CASES, names, strict=True):
+        assert ours[name].to_pylist() == theirs[name].to_pylist(), sql
+
+
+@pytest.mark.parametrize(
+    ("outputs", "by", "where", "coded"),
+    [
+        ([ff.Mode("s")], "k", False, True), ([ff.Mode("s"), ff.LastN("s", 2)], "k", False, True),
+        ([ff.Mode("s"), ff.Concat("s")], "k", False, False),  # which needs the text
+        ([ff.CollectList("s")], "k", False, False),  # whose text may need more than one array
+        ([ff.LastN("s", 1 << 30)], "k", False, False), ([ff.Mode("s")], "s", False, False),
+        ([ff.Mode("s")], "k", True, False), ([ff.Median("i")], "k", False, False),
+    ],
+)  # fmt: skip
+def test_what_is_coded(outputs: list[Any], by: str, where: bool, coded: bool) -> None:
+    asked = ff.events(text_events(), time="t", by=by)
+    if where:
+        asked = asked.where(ds.field("s") != "a")
+    engine, plan = asked.window(ff.tumbling(40))._query({str(number): each for number, each in enumerate(outputs)})
+    assert isinstance(engine, LocalEngine)
+    assert coded_columns(engine.source, plan) == (["s"] if coded else [])
+    changed = with_text_codes(engine.source, plan)[1]
+    assert (changed is not plan) == coded
+    assert changed.result_schema == plan.result_schema
