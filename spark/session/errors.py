@@ -182,7 +182,7 @@ def first_cause(error: BaseException) -> str:
     """
     lines = re.sub(r"^An error occurred while calling \S+\n: ([\w.$]+: )?", "", str(error).strip()).splitlines()
     said = re.sub(r"^Job aborted .*? \(TID \d+\) \([^)]*\): ([\w.$]+: )?", "", lines[0] if lines else "nothing")
-    return re.sub(r"^\[[\w.]+\] |\.?( SQLSTATE: \w+)?\s*$", "", said)
+    return re.sub(r"^\[[\w.]+\] |[.\s]*(SQLSTATE: \w+)?\s*$", "", said)
 
 
 def _counted(df: DataFrame, plan: Plan) -> errors.FramefoldError:
