@@ -181,7 +181,7 @@ def first_cause(error: BaseException) -> str:
     'no more'
     """
     lines = re.sub(r"^An error occurred while calling \S+\n: ([\w.$]+: )?", "", str(error).strip()).splitlines()
-    said = re.sub(r"^Job aborted .*? \(TID \d+\) \([^)]*\): ([\w.$]+: )?", "", lines[0] if lines else "nothing")
+    said = re.sub(r"^Job aborted\b.*? \(TID \d+\) \([^)]*\): ([\w.$]+: )?", "", lines[0] if lines else "nothing")
     return re.sub(r"^\[[\w.]+\] |[.\s]*(SQLSTATE: \w+)?\s*$", "", said)
 
 

@@ -98,6 +98,8 @@ def test_checkpoints(what: str) -> None:
     old = Processor(plan, {})
     assert not old.batch(0, events(type))
     assert old.batch(60)
+    with pytest.raises(ff.EngineError, match=r"the watermark is 9223372036854775000 milliseconds since 1970, beyond"):
+        old.batch(((1 << 63) - 1) // 1000)
     whole = old.state() | {"book": json.dumps(json.loads(old.text or "") | {"mark": None})}
 
     def attack(chance: random.Random) -> None:
