@@ -152,6 +152,16 @@ def excerpt(text: object) -> str:
     return said if len(said) <= 240 else f"{said[:200]} ... ({len(said):,} characters)"
 
 
+def require_text(what: str, given: str) -> None:
+    """QueryError where a name or a text has half of a surrogate pair, which no table, file or parser takes."""
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            f"{what} is {given!r:.200}, which is no text in Unicode; expected one without surrogates"
+        ) from error
+
+
 def shown(value: Any) -> str:
     """A value as a message shows it: its type where its text is long, as that of a table or a column is.
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from .aggregators.contract.operation import Operation, without_expressions
 from .aggregators.durations import Length, fixed
-from .aggregators.errors import DroppedEventsWarning, EngineError, QueryError, nearest, shown
+from .aggregators.errors import DroppedEventsWarning, EngineError, QueryError, nearest, require_text, shown
 from .aggregators.states.large import one_array
 from .engines import Engine, engine_for, in_arrow
 from .lookbacks import Lookback, outputs_over, told_apart
@@ -687,16 +687,6 @@ def named_run(run: Any) -> str:
         raise QueryError(f"run is {run!r}; expected a name, such as '2026-11-26'")
     require_text("run", run)
     return run
-
-
-def require_text(what: str, given: Any) -> None:
-    """QueryError where a name has parts of a character, which no file can have."""
-    try:
-        given.encode()
-    except UnicodeEncodeError as error:
-        raise QueryError(
-            f"{what} is {given!r}, which is no text in Unicode; expected one without surrogates"
-        ) from error
 
 
 def since_of(commit: Commit, names: Sequence[str]) -> dict[str, int]:

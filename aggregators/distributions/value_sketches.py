@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +14,7 @@ import pyarrow as pa
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
-from ..errors import ColumnError, QueryError
+from ..errors import ColumnError, EngineError, QueryError
 from ..ordered.sort_keys import restored
 from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import numpy_type
@@ -131,6 +133,8 @@ class ApproxQuantile(Sketch):
         known = library()
         if self.method == "req":
             return known.req_items_sketch.deserialize(sketch, known.PyDoublesSerDe())
+        if self.method == "kll":
+            require_kll(sketch)
         return (known.kll_doubles_sketch if self.method == "kll" else known.tdigest_double).deserialize(sketch)
 
 
@@ -246,3 +250,42 @@ class FrequentItems(Sketch):
 
     number: Callable[[str], Any] | None = None
     """Parses a number; None where items are strings."""
+
+
+def require_kll(sketch: bytes) -> None:
+    """EngineError where a KLL sketch, which may be anybody's, is none: the library would read beyond its memory.
+
+    Its levels must ascend within its capacity and weigh as many values as it says, and no item may be NaN.
+    """
+    try:
+        preamble, _, _, flags, k, m, _ = struct.unpack_from("<BBBBHBB", sketch)
+        if flags & (KLL_EMPTY | KLL_ONE_ITEM):
+            return
+        n, _, count = struct.unpack_from("<QHB", sketch, 8)
+        levels = np.frombuffer(sketch, "<u4", count, 20).astype(np.int64)
+        items = np.frombuffer(sketch, "<f8", offset=20 + 4 * count)[2:]
+        sizes = np.diff(levels, append=kll_capacity(k, m, count))
+        right = preamble == 5 and (sizes >= 0).all() and int(sizes.sum()) == len(items)
+        right = right and sum(size << at for at, size in enumerate(sizes.tolist())) == n and not np.isnan(items).any()
+    except (struct.error, ValueError):
+        right = False
+    if not right:
+        raise EngineError("a KLL sketch is damaged: its levels do not fit its items; expected one of DataSketches")
+
+
+KLL_EMPTY, KLL_ONE_ITEM, KLL_LEVELS = 1, 4, 60
+"""Bits of a KLL sketch that has no levels, and the most levels of others."""
+
+
+@cache
+def kll_capacity(k: int, m: int, count: int) -> int:
+    """The items that a KLL sketch of so many levels has room for; ValueError where there is none of such a kind."""
+    if not 8 <= k <= 65535 or m != 8 or not 1 <= count <= KLL_LEVELS:
+        raise ValueError("it is none of KLL's")
+
+    def of_level(k: int, depth: int) -> int:
+        if depth > 30:
+            return of_level(of_level(k, depth // 2), depth - depth // 2)
+        return ((k << depth + 1) // 3**depth + 1) >> 1
+
+    return sum(max(m, of_level(k, depth)) for depth in range(count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..aggregators.errors import QueryError, needing, shown
+from ..aggregators.errors import QueryError, needing, require_text, shown
 from ..runtime.expressions.text import Expr, deep, dialect, of_tree, parts, trees_of, why
 
 TAKE_TIMES = ("TUMBLE", "HOP", "CUMULATE", "SESSION", "DESCRIPTOR", "TIMECOL")
@@ -74,6 +74,7 @@ def parsed(query: str) -> Any:
     """
     if not isinstance(query, str):
         raise QueryError(f"sql() is given {shown(query)}; expected a query as text, such as 'SELECT ...'")
+    require_text("the query", query)
     with needing("sql() needs", "sql"):
         from sqlglot import exp
         from sqlglot.errors import SqlglotError

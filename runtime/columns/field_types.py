@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.errors import ColumnError, QueryError, nearest, require_text
 from ...aggregators.states.categories import Categories, UnknownCategories
 from .plain import plain_type, require_key
 
@@ -57,6 +57,7 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
     if not isinstance(name, str):
         raise QueryError(f"{argument} names {name!r}; expected the name of a column")
+    require_text(f"the column that {argument} names", name)
     if (at := events.get_field_index(name)) < 0:
         found = events.names.count(name)
         many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"

@@ -129,8 +129,9 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
         return RangesById(*_among(found.low, found.high, some, rows), some[found.row], found.number)
     if total > MAX_WINDOWS:
         raise QueryError(
-            f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step"
-            + (", or empty='skip'" if empty == "emit" else "")
+            f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, "
+            + ("empty='skip', " if empty == "emit" else "")
+            + "or no events that far apart, such as one of a wrong time"
         )
     high, row, number = (np.empty(int(total), np.int64) for _ in range(3))
     loops.ranges_of_windows(*of, high, row, number)

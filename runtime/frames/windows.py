@@ -334,7 +334,7 @@ class Windows(ABC):
 
     @property
     def chunkable(self) -> bool:
-        """Whether windows depend only on the rows in them, so that a key's windows can be made in chunks."""
+        """Whether a key's windows can be made in chunks, by their numbers: they depend only on the rows in them."""
         return False
 
     def emitted(self, ranges: Ranges | Coverage, partials: PartialsView) -> Ranges | Coverage:

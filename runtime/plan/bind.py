@@ -15,7 +15,7 @@ from ...aggregators.combinators.samples import Samples, samples_of
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
-from ...aggregators.errors import ColumnError, DurationError, QueryError, shown
+from ...aggregators.errors import ColumnError, DurationError, QueryError, require_text, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
@@ -81,6 +81,8 @@ def bind(
     OperationError
         If an operation breaks its contract in a trial.
     """
+    for name in outputs:
+        require_text("the name of an output", name)
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
     given = [window] if isinstance(window, WindowSpec) else list(window)
     columns, of_columns = outputs, dict[str, Cell]()

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.ragged import RaggedField
 from ..columns.ticks import describe
+from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges
 from ..partials.partials import Partials
@@ -153,7 +154,9 @@ def in_window_blocks(plan: Plan) -> Plan | None:
     if windows[0].tick_span is not None:
         width = max(OVERLAPS * (sum(windows[0].tick_span) + 1), LEAST_TICKS)
         return with_block(plan, Blocks, width) if width < 1 << 61 else None
-    if not windows[0].chunkable or windows[0].emits_empty or windows[0].fill is not None:
+    if not isinstance(windows[0], NumberedWindows) or not windows[0].chunkable:
+        return None
+    if windows[0].emits_empty or windows[0].fill is not None:
         return None
     ids = ids_of(plan, PROBED)
     width = OVERLAPS * int(max((ids.last - ids.first).max() + 1, LEAST))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import ColumnError, QueryError, shown
+from ...aggregators.errors import ColumnError, QueryError, require_text, shown
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.nested import any_in
 from ...aggregators.states.views import is_made, viewless, without_views
@@ -35,12 +35,13 @@ def schema_of(data: Any) -> pa.Schema:
     QueryError
         If it is no table of columns.
     """
-    cut = next((name for name in map(str, getattr(data, "columns", ())) if "\0" in name), None)
-    if cut is not None:  # the interface of C between libraries ends names there, and Polars the process
-        raise QueryError(
-            f"the column {cut!r} of a {type(data).__module__}.{type(data).__name__} has a NUL in its name, which only "
-            "tables of pyarrow keep; expected another name"
-        )
+    for name in names_in(data):
+        require_text("the name of a column", name)
+        if "\0" in name:  # the interface of C between libraries ends names there, and Polars the process
+            raise QueryError(
+                f"the column {name!r} of a {type(data).__module__}.{type(data).__name__} has a NUL in its name, which "
+                "only tables of pyarrow keep; expected another name"
+            )
     try:
         found = pa.RecordBatchReader.from_stream(data).schema
     except REFUSALS as error:
@@ -61,6 +62,17 @@ def schema_of(data: Any) -> pa.Schema:
     return pa.schema(list(found))
 
 
+def names_in(data: Any) -> Iterator[str]:
+    """The names of the columns of a table; of Polars also those of fields, at whatever depth."""
+    yield from map(str, getattr(data, "columns", ()))
+    left = list(data.schema.values()) if library_of(data) == "polars" else []
+    while left:
+        kind = left.pop()
+        yield from (each.name for each in getattr(kind, "fields", ()))
+        left += [each.dtype for each in getattr(kind, "fields", ())]
+        left += [kind.inner] if hasattr(kind, "inner") else []
+
+
 def _not_taken(name: str, reason: object) -> pa.Field:
     return pa.field(name, pa.null(), metadata={NOT_TAKEN: one_line(ValueError(reason))})
 
@@ -72,7 +84,8 @@ def _field(data: Any, name: str, count: int) -> pa.Field:
         try:
             return stream_of(data, [name]).schema.field(name)
         except REFUSALS as error:
-            reason = error.args[0] if error.args and isinstance(error.args[0], str) else error
+            plain = error.args and isinstance(error.args[0], str) and not isinstance(error, UnicodeError)
+            reason = error.args[0] if plain else error
     return _not_taken(name, reason)
 
 

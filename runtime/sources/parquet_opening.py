@@ -9,11 +9,12 @@ negative nanoseconds. Arrow takes these for large ones in microseconds, and is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ...aggregators.states.memory import memory
 from ...aggregators.states.nested import any_in, with_inner
 
 if TYPE_CHECKING:
@@ -24,12 +25,33 @@ INT96 = "INT96"
 INSTANT = pa.timestamp("us", "UTC")
 OPTIONS = {"coerce_int96_timestamp_unit": "us"}
 
+MOST_ROWS, FEW_ROWS = 100, 1 << 20
+"""Rows of partials for each byte of a row group, and how many it may have whatever its bytes are.
+
+Partials of a thousand keys at the same thousand times, whose states are all equal, have 4 in a byte.
+"""
+
+VALUE_BYTES = 4
+"""The fewest bytes that a value of a list takes in memory, about."""
+
 
 def opened(source: Any, **options: Any) -> pq.ParquetFile:
     """A file of Parquet; times of 96 bits come without their zone, which :func:`with_instants` gives them."""
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(source, **OPTIONS, **options)
+
+
+def require_small(footer: pq.FileMetaData, groups: Iterable[int]) -> None:
+    """OSError where a few bytes of partials say that they are more rows, or values of lists, than memory has room for.
+
+    ArrowException if there is no such row group.
+    """
+    for group in map(footer.row_group, groups):
+        columns = [group.column(at) for at in range(group.num_columns)]
+        size, values = sum(each.total_compressed_size for each in columns), max(each.num_values for each in columns)
+        if group.num_rows > max(FEW_ROWS, MOST_ROWS * size) or values * VALUE_BYTES > (memory() or 1 << 62):
+            raise OSError(f"{size} bytes say that they have {group.num_rows} rows of {values} values")
 
 
 def parquet_format(**options: Any) -> ds.ParquetFileFormat:

@@ -35,5 +35,5 @@ def untrusted(wrong: str, expected: str) -> Iterator[None]:
         yield
     except FramefoldError:
         raise
-    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError, MemoryError) as error:
         raise EngineError(f"{wrong}: {type(error).__name__} {one_line(error)}; expected {expected}") from error

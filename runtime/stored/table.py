@@ -29,6 +29,7 @@ from ..partials.partials import Partials
 from ..plan.plan import Plan, changes, differing, fingerprint
 from ..results.finish import Wanted
 from ..sources.files import Files, one_line
+from ..sources.parquet_opening import require_small
 from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
@@ -314,6 +315,7 @@ class Table:
             known = set(opened.schema_arrow.names)
             there = [name for name in names if name in known]
             groups = range(opened.num_row_groups) if groups is None else groups
+            require_small(opened.metadata, groups)
             found = opened.read_row_groups(groups, columns=there, use_threads=False)
         found = layout.completed(found, names)
         rows = opened.metadata.num_rows

@@ -211,8 +211,16 @@ class LandmarkEvery(Bounded):
             frames = frames + (ticks >= self.beyond)
         return frames, self._inside(ticks)
 
+    @property
+    def chunkable(self) -> bool:
+        return self.emit == "every"
+
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        return WindowIds(partials.frames, partials.frames[partials.ends - 1][partials.key])
+        return WindowIds(partials.frames, self._last(partials, partials.frames))
+
+    def _last(self, partials: PartialsView, steps: Ints) -> Ints:
+        """The last step at which a window ends with each row; its own where only windows that change are emitted."""
+        return steps if self.emit == "on_change" else steps[partials.ends - 1][partials.key]
 
     def ranges(self, partials: PartialsView) -> Ranges:
         return self._numbered(partials)[0]
@@ -230,8 +238,7 @@ class LandmarkEvery(Bounded):
         if self.beyond is not None:
             frozen = steps > self.steps.numbers(np.array([self.beyond - 1 - self.after_end]))[0]
             steps = steps - frozen
-        last = steps[partials.ends - 1][partials.key]
-        low, high, row, number = ranges_by_id(self.describe(), partials, steps, last)
+        low, high, row, number = ranges_by_id(self.describe(), partials, steps, self._last(partials, steps))
         open_until = partials.ends - np.add.reduceat(frozen, partials.starts) if len(partials.starts) else partials.ends
         key = partials.key[row]
         low, high = partials.starts[key], np.minimum(high, open_until[key])

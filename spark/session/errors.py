@@ -173,13 +173,16 @@ def framefolds_own(report: str) -> errors.FramefoldError | None:
 
 
 def first_cause(error: BaseException) -> str:
-    """What Spark or its JVM says first, without its own code for it.
+    """What Spark or its JVM says first, without its own code for it, where it was, and the class of Java's error.
 
     >>> first_cause(Exception("[PATH_NOT_FOUND] Path does not exist: hdfs://a/b. SQLSTATE: 42K03"))
     'Path does not exist: hdfs://a/b'
+    >>> first_cause(Exception("Job aborted: Lost task 0.0 in stage 3.0 (TID 8) (a): java.io.EOFException: no more"))
+    'no more'
     """
     lines = re.sub(r"^An error occurred while calling \S+\n: ([\w.$]+: )?", "", str(error).strip()).splitlines()
-    return re.sub(r"^\[[\w.]+\] |\.?( SQLSTATE: \w+)?$", "", lines[0] if lines else "nothing")
+    said = re.sub(r"^Job aborted\b.*? \(TID \d+\) \([^)]*\): ([\w.$]+: )?", "", lines[0] if lines else "nothing")
+    return re.sub(r"^\[[\w.]+\] |[.\s]*(SQLSTATE: \w+)?\s*$", "", said)
 
 
 def _counted(df: DataFrame, plan: Plan) -> errors.FramefoldError:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from ...aggregators.errors import QueryError
+from ..session.errors import first_cause
+from .logs import ID, METADATA, id_in, reading
 from .places import readable
 
 Append = Callable[[DataFrame, str], Any]
 """Adds events as a run of a name, once."""
 
-MICRO_BATCH = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) \d+", re.ASCII)
+MICRO_BATCH = re.compile(rf"({ID.pattern}) \d+", re.ASCII)
 """The names of runs of micro-batches: the id of their query, which is a group, and their number."""
 
 
@@ -48,7 +49,7 @@ def require_known(spark: SparkSession, checkpoint: str | os.PathLike[str], runs:
         return
     try:
         own = id_of(spark, readable(checkpoint))
-    except PySparkException:  # there is no file
+    except AnalysisException:  # there is no file
         own = ""
     if own not in ids:
         raise QueryError(
@@ -60,6 +61,11 @@ def require_known(spark: SparkSession, checkpoint: str | os.PathLike[str], runs:
 
 def id_of(spark: SparkSession, checkpoint: str) -> str:
     """The id of the query of a checkpoint, which stays the same when it is started again."""
-    (line,) = spark.read.text(f"{checkpoint}/metadata").collect()
-    found: str = json.loads(line.value)["id"]
-    return found
+    with reading(checkpoint, METADATA):
+        try:
+            lines = spark.read.text(f"{checkpoint}/{METADATA}").limit(2).collect()
+        except AnalysisException:
+            raise
+        except PySparkException as error:  # such as of another checksum
+            raise ValueError(first_cause(error)) from error
+        return id_in("\n".join(each.value for each in lines))

@@ -26,6 +26,9 @@ POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 NUMBER = re.compile(r"[0-9]{1,18}")
 """The names of their files."""
 
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+"""What the id of a query looks like."""
+
 KNOWN = "v1"
 """The version of these files, in their first line."""
 
@@ -65,12 +68,11 @@ class Logs:
     def id(self) -> str:
         """The id of the query."""
         with self._reading(METADATA):
-            return str(json.loads((self.path / METADATA).read_text())["id"])
+            return id_in((self.path / METADATA).read_text())
 
     def _reading(self, log: str) -> AbstractContextManager[None]:
         """EngineError where a file is none that Spark has written."""
-        place = f"the checkpoint {str(self.path)!r} has {log} that cannot be read"
-        return untrusted(place, "the checkpointLocation of a query that has run")
+        return reading(str(self.path), log)
 
     def last(self, spark: SparkSession) -> int:
         """The number of the last micro-batch, which is over.
@@ -151,6 +153,20 @@ class Logs:
             if folder.is_dir()
             else []
         )
+
+
+def reading(checkpoint: str, log: str) -> AbstractContextManager[None]:
+    """EngineError where a file of a checkpoint is none that Spark has written."""
+    place = f"the checkpoint {checkpoint!r} has {log} that cannot be read"
+    return untrusted(place, "the checkpointLocation of a query that has run")
+
+
+def id_in(metadata: str) -> str:
+    """The id of a query, by what a checkpoint says of it; ValueError and others where it says none."""
+    found = json.loads(metadata)["id"]
+    if ID.fullmatch(found) is None:
+        raise ValueError(f"the id is {found!r:.80}")
+    return str(found)
 
 
 def remove(file: Path) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as t
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from ...aggregators.errors import EngineError
 from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
@@ -27,7 +28,7 @@ from ..session.pickling import pack
 from ..session.staging import importer
 from ..session.worker import opened, settle
 from .progress import call_metrics, packet, state_counts
-from .shards import BOOK, EVENTS, PARTIALS, Shards, keep, read_record, restored
+from .shards import BOOK, EVENTS, PARTIALS, Shards, is_number, keep, read_record, restored
 
 
 def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
@@ -87,12 +88,23 @@ def called(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -
             clock, watermark = times.getCurrentProcessingTimeInMs(), 0
             yield from slide_to_now(shards, shard, new, clock)
         else:
-            clock = watermark = times.getCurrentWatermarkInMs()
+            clock = watermark = watermark_in(times)
             yield from slide(shards, shard, book, new, times)
         keep(of, book, shard, clock if rows == () else None)
         yield call_metrics(shard, of.said.get(key), watermark)
         of.said[key] = state_counts(shard)
     settle()  # else a worker would search all modules for garbage while Spark commits the state
+
+
+def watermark_in(times: Any) -> int:
+    """Spark's watermark, in milliseconds; EngineError where no event can have such a time, nor a timer be later."""
+    found: int = times.getCurrentWatermarkInMs()
+    if not is_number(1000 * found):
+        raise EngineError(
+            f"the watermark is {found} milliseconds since 1970, beyond the times of events; expected a checkpoint as "
+            "Spark has written it, and events that are not in so far a future"
+        )
+    return found
 
 
 def slide_to_now(shards: Shards, shard: LatestShard, new: pa.Table | None, now: int) -> Iterator[Row]:

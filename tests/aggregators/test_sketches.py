@@ -204,3 +204,24 @@ def test_the_package_is_asked_for_only_where_it_is_needed(monkeypatch: pytest.Mo
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ff.EngineError, match=r"pip install '\.\[sketches\]' in a clone of framefold"):
         ff.ApproxCountDistinct("x")
+
+
+def test_kll_sketches_that_somebody_has_changed() -> None:
+    """The library reads beyond its memory where levels do not fit: each such sketch is refused before it sees them."""
+    library = pytest.importorskip("datasketches")
+    said = 0
+    for values in (9, 5_000):
+        whole = library.kll_doubles_sketch(8 if values < 10 else 200)
+        whole.update(np.arange(float(values)))
+        bytes = whole.serialize()
+        changes = [(at, value) for at in range(4, 60, 2) for value in (0, 127)]
+        for at, value in changes:
+            crafted = bytearray(bytes)
+            crafted[at] = value
+            table = pa.table({"t": [0, 1], "s": [bytes, bytes[:at] + crafted[at:]]})
+            events = ff.events(table, time="t").window(ff.tumbling(2))
+            try:
+                events.aggregate(q=ff.ApproxQuantile("s", 0.5, of_sketches=True))
+            except ff.FramefoldError as error:
+                said += "a KLL sketch is damaged: its levels do not fit its items" in str(error)
+    assert said > 20

@@ -219,5 +219,26 @@ def test_what_cannot_be_handed_on() -> None:
     for data in (pd.DataFrame(columns), pl.DataFrame(columns)):  # Polars would end the process
         with pytest.raises(ff.QueryError, match=r"the column 'a\\x00b' of a (pandas|polars).* has a NUL in its name"):
             ff.events(data, time="t", by="a\0b").window(ff.tumbling(1)).aggregate(n=ff.Count())
+    for inner in ({"a\0b": 1}, {"u": {"a\0b": 1}}, [{"a\0b": 1}]):
+        nested = pl.DataFrame({"t": [0], "x": [inner]})
+        with pytest.raises(ff.QueryError, match=r"the column 'a\\x00b' of a polars.* has a NUL in its name"):
+            ff.events(nested, time="t").window(ff.tumbling(1)).aggregate(n=ff.Last("x"))
+    half, table = "\ud800", pa.table({"t": [0]})
+    frame = pd.DataFrame([[0, 1]])
+    frame.columns = pd.Index(["t", half], dtype=object)
+    window, count = ff.tumbling(1), {"n": ff.Count()}
+    for call in (
+        lambda: ff.events(frame, time="t").window(window).aggregate(**count),
+        *(lambda of=of: ff.events(table, **{"time": "t"} | of).window(window).aggregate(**count)
+          for of in ({"time": half}, {"by": half}, {"ties": half}, {"until": half})),
+        lambda: ff.events(table, time="t").window(window).aggregate(n=ff.Sum(half)),
+        lambda: ff.events(table, time="t").window(window).aggregate(**{half: ff.Count()}),
+        lambda: ff.events(table, time="t").window(ff.last_rows(1)).with_columns(**{half: ff.Count()}),
+        lambda: ff.events(table, time="t").window(window).relation().aggregate(**{half: ff.Count()}),
+        lambda: ff.sql(f"SELECT count(*) AS \"{half}\" FROM t GROUP BY tumble(t, 1)", t=table),
+        lambda: ff.sql(f"SELECT count(*) FROM t WHERE t = '{half}' GROUP BY tumble(t, 1)", t=table),
+    ):  # fmt: skip
+        with pytest.raises(ff.QueryError, match=r"\\ud800.*, which is no text in Unicode; expected one without"):
+            call()
     with pytest.raises(ff.QueryError, match="has half of a surrogate pair; expected whole characters"):
         ff.expr("'\ud800'")

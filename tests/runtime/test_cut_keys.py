@@ -55,6 +55,27 @@ def test_a_piece_is_small_however_many_windows_a_frame_is_in() -> None:
     assert len(pieces(ff.sliding(100, every=1), many, many % 13, [1] * 500, 1_000)) == 50_000
 
 
+def test_events_far_apart_under_a_landmark() -> None:
+    """Each step from a key's first event to its last has a window, and few of them are in memory at once."""
+    times, values = np.array([-90_000, 1, 1, 7, 60_004, 60_011, 7, 90]), np.arange(1.0, 9)
+    keys = [1] * 6 + [2] * 2
+    for window, until in (ff.landmark(every=3), None), (ff.landmark(every=3, until=60_005), 60_005):
+        found = pieces(window, keys, times, values, 4_096)
+        ends = np.concatenate([np.arange(-89_997, 60_013, 3), np.arange(9, 94, 3)])
+        key = np.array([1] * len(ends[:-29]) + [2] * 29)
+        stop = np.minimum(ends, until or 1 << 40)
+        some = zip(key[::50], stop[::50], strict=True)
+        right = [values[(np.array(keys) == k) & (times < end)].sum() for k, end in some]
+        assert found["k"].to_pylist() == key.tolist()
+        assert pa.compute.struct_field(found["window"], "end").to_pylist() == stop.tolist()
+        assert found["s"].to_pylist()[::50] == right
+    far = pa.table({"t": [-(1 << 61), 0, 3, 1 << 61], "x": [1, 2, 3, 4]})
+    changes = ff.events(far, time="t").window(ff.landmark(every=10, emit="on_change")).aggregate(s=ff.Sum("x"))
+    assert changes["s"].to_pylist() == [1, 6, 10]
+    with pytest.raises(ff.QueryError, match=r"more than one process can hold; expected a longer step, .* far "):
+        ff.events(far, time="t").window(ff.landmark(every=10)).aggregate(s=ff.Sum("x"))
+
+
 def events() -> pa.Table:
     """Events of one key, ten ticks apart on average, some at one time."""
     rng = np.random.default_rng(5)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import framefold as ff
 
 from ..operations.pickled import PICKLED
 from ..support.inner import place_of
+from ..support.sessions import settings
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 SCHEMA = "time timestamp, g string, x double, l array<double>, m map<string, double>"
@@ -111,3 +115,58 @@ def test_an_attack_by_a_checkpoint(spark: SparkSession, tmp_path: Path, monkeypa
     assert not marker.exists()
     run(ff.GroupedBy(victims, "g"), trust_checkpoint=True)
     assert marker.exists()  # what would have happened
+
+
+FORGED: list[tuple[str, Any]] = [
+    ("metadata", lambda whole: b'{"id":7}'),
+    ("offsets/[0-9]*", lambda whole: b""),
+    ("offsets/[0-9]*", lambda whole: whole.replace(b'"batchWatermarkMs":', b'"batchWatermarkMs":1e99, "was":')),
+    ("commits/[0-9]*", lambda whole: b"v99\n{}"),
+    ("commits/[0-9]*", lambda whole: b'v1\n{"nextBatchWatermarkMs":' + b"9" * 99 + b"}"),
+    ("state/0/_metadata/v2/*", lambda whole: b"v2\n" + b"[" * 99_999),
+    ("state/0/_metadata/v2/*", lambda whole: whole[: len(whole) // 2]),
+    ("state/0/_stateSchema/*/*", lambda whole: b"\0" * 99),
+    ("state/0/*/*.zip", lambda whole: whole[: len(whole) // 2]),
+    ("state/0/*/*.zip", lambda whole: b"PK\3\4" + b"\xff" * 999),
+]
+"""Files of a checkpoint, and what somebody has made of them."""
+
+
+def forged(whole: Path, copy: Path, name: str, change: Any) -> Path:
+    shutil.copytree(whole, copy)
+    files = [each for each in copy.glob(name) if not each.name.endswith(".crc")]
+    assert files, name
+    for file in files:
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+        file.write_bytes(change(file.read_bytes()))
+    return copy
+
+
+@pytest.mark.slow
+def test_forged_files(spark: SparkSession, tmp_path: Path) -> None:
+    """Whoever reads a checkpoint gets its results, or one sentence, without the classes and traces of Java's errors."""
+    events, whole = tmp_path / "in", tmp_path / "whole"
+    events.mkdir()
+    add(events, 0, 0)
+    outputs = {"n": ff.Count(), "m": ff.Median("x")}
+
+    def read(checkpoint: Path) -> Iterator[Callable[[], Any]]:
+        reading = query(stream(spark, events))
+        yield lambda: reading.still_open(checkpoint, **outputs).collect()
+        yield lambda: reading.export_state(checkpoint, tmp_path / f"state of {checkpoint.name}", **outputs)
+        yield lambda: query(stream(spark, events), checkpoint=checkpoint).aggregate(**outputs)
+
+    said = []
+    with settings(spark, spark__sql__shuffle__partitions="1"):
+        writer = query(stream(spark, events)).aggregate(**outputs).writeStream.format("noop")
+        writer.option("checkpointLocation", str(whole)).trigger(availableNow=True).start().awaitTermination(120)
+        right = next(read(whole))()
+        assert [row.n for row in right] == [1]
+        for number, (name, change) in enumerate(FORGED):
+            for each in read(forged(whole, tmp_path / str(number), name, change)):
+                try:
+                    each()
+                except ff.FramefoldError as error:
+                    said.append(f"{name}: {error}")
+    assert not [each for each in said if "\n" in each or len(each) > 1_000 or re.search(r"\bjava\.|Exception", each)]
+    assert len(said) >= 2 * len(FORGED) - 4  # a few are no harm: what Spark does not read, or reads as it should be

@@ -16,6 +16,7 @@ import pytest
 
 import framefold as ff
 
+from ..support.limits import limits
 from ..support.toys import Longest, Total
 
 OUTPUTS = {"n": ff.Count(), "s": ff.Sum("x"), "all": ff.CollectList("x")}
@@ -146,6 +147,22 @@ def test_file_that_is_no_parquet(bytes: bytes, tmp_path: Path) -> None:
     made(tmp_path)
     only_file(tmp_path).write_bytes(bytes)
     with pytest.raises(ff.EngineError, match=r"the stored partials '.*' cannot be read: "):
+        windows(tmp_path)
+
+
+def test_few_bytes_that_say_they_are_many_rows(tmp_path: Path) -> None:
+    """Equal rows of any number take a few KB; here of smaller limits."""
+    made(tmp_path)
+    path, rows = only_file(tmp_path), 1 << 17
+    first = pq.read_table(path, partitioning=None)[:1]
+    many = pa.table([pa.repeat(first[name][0], rows) for name in first.column_names], first.schema)
+    pq.write_table(many, path, compression="zstd", row_group_size=rows, use_dictionary=True)
+    about = json.loads(manifest(tmp_path).read_bytes())
+    about["files"][0]["rows"] = rows
+    manifest(tmp_path).write_text(json.dumps(about))
+    assert windows(tmp_path)["n"].to_pylist() == [rows]
+    sentence = rf"cannot be read: \d+ bytes say that they have {rows} rows of {rows} values"
+    with limits(rows_of_a_byte=10, few_rows_of_bytes=rows - 1), pytest.raises(ff.EngineError, match=sentence):
         windows(tmp_path)
 
 

@@ -98,6 +98,8 @@ def test_checkpoints(what: str) -> None:
     old = Processor(plan, {})
     assert not old.batch(0, events(type))
     assert old.batch(60)
+    with pytest.raises(ff.EngineError, match=r"the watermark is 9223372036854775000 milliseconds since 1970, beyond"):
+        old.batch(((1 << 63) - 1) // 1000)
     whole = old.state() | {"book": json.dumps(json.loads(old.text or "") | {"mark": None})}
 
     def attack(chance: random.Random) -> None:
@@ -119,3 +121,27 @@ def test_checkpoints(what: str) -> None:
         new.batch(10_000)
 
     assert refused(attack, 15) > 0.3
+
+
+def test_buffers_that_say_they_are_large() -> None:
+    """A page of a checkpoint that unpacks to gigabytes, or says so: it is refused before any memory is taken."""
+    pytest.importorskip("pyspark")
+    from ..support.spark_parts import partials_codec
+
+    def ipc(column: pa.Array, compression: str) -> bytes:
+        sink, table = pa.BufferOutputStream(), pa.table({"x": column})
+        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+            writer.write_table(table)
+        whole: bytes = sink.getvalue().to_pybytes()
+        return whole
+
+    zeros, codes = pa.repeat(0, 1 << 16), pa.repeat("one", 1 << 16).dictionary_encode()
+    for column in (zeros, codes, zeros.slice(9, 99), pa.array(["a" * (1 << 20)]), pa.array([[1, None]] * 999)):
+        assert partials_codec.opened(ipc(column, "lz4"))["x"].to_pylist() == column.to_pylist()
+    small = ipc(zeros[:1000], "lz4")
+    lies = [small.replace((8000).to_bytes(8, "little"), size.to_bytes(8, "little")) for size in (1 << 60, 9 << 30)]
+    for blob in (*lies, ipc(zeros, "zstd"), ipc(pa.array(["a" * (1 << 20)]).dictionary_encode(), "zstd")):
+        before = pa.total_allocated_bytes()
+        with pytest.raises(ff.EngineError, match=r"it is damaged: a buffer of \d+ bytes says that it has \d+$"):
+            partials_codec.opened(blob)
+        assert pa.total_allocated_bytes() <= before

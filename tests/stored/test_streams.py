@@ -86,6 +86,11 @@ def test_what_is_no_stream_is_refused(spark: SparkSession, tmp_path: Path) -> No
     same = spark.readStream.schema("t timestamp, k string, x bigint").parquet(str(tmp_path / "p" / "day=1970-01-01"))
     with pytest.raises(ff.QueryError, match=rf"runs of the query {ID[:-2]}, and .* is of none yet, .*beside=True"):
         stored(tmp_path / "p").append_stream(same, checkpoint=tmp_path / "c")
+    (tmp_path / "c").mkdir()
+    for text in (b"", b"[" * 99_999, b'{"id": 7}', b'{"id": "../x"}', b"\xff", b"{}\n{}", b'{"id": "' + b"a" * 99_999):
+        (tmp_path / "c" / "metadata").write_bytes(text)
+        with pytest.raises(ff.EngineError, match=r"^the checkpoint '.*c' has metadata that cannot be read: .{,300}$"):
+            stored(tmp_path / "p").append_stream(same, checkpoint=tmp_path / "c")
     other = spark.readStream.schema("t timestamp, k string, x double").parquet(str(tmp_path / "day=1970-01-01"))
     with pytest.raises(ff.EngineError, match=r"'x' as int64, and it is double in the DataFrame"):
         stored(tmp_path).append_stream(other, checkpoint=tmp_path / "c")

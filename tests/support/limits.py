@@ -77,6 +77,8 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "few_events": "spark.engine.few_events.FEW_EVENTS",
     "few_groups": "spark.engine.few_events.FEW_GROUPS",
     "kept_bytes": "runtime.stored.kept.KEPT_BYTES",
+    "rows_of_a_byte": "runtime.sources.parquet_opening.MOST_ROWS",
+    "few_rows_of_bytes": "runtime.sources.parquet_opening.FEW_ROWS",
     "stored_row_group": "runtime.stored.table.ROW_GROUP",
     "stored_driver_partials": "spark.stored.engine.DRIVER_PARTIALS",
     "few_files": "spark.input.scan_bounds.FEW_FILES",
