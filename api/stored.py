@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -32,8 +33,8 @@ from .runtime.stored.asked import Asked, EndingFirst
 from .runtime.stored.before import AtRest
 from .runtime.stored.commits import Commit, Run
 from .runtime.stored.corrections import delete, forget
-from .runtime.stored.layout import RUN, Layout, in_parquet
-from .runtime.stored.stored_types import InTypes, in_types
+from .runtime.stored.layout import RUN, Binds, Layout, in_parquet
+from .runtime.stored.stored_types import InTypes, NotHeldError, in_types
 from .runtime.stored.table import FORMATS, Span, Table, check_fits, known, require_named
 from .runtime.stored.upkeep import add_output, coarsen, compact, expire, roll_up
 from .runtime.windows.sliding import Sliding, tumbling
@@ -173,7 +174,7 @@ class StoredPartials:
                 f"append_stream() is given {shown(stream)}; expected a streaming DataFrame, or .append(...)"
             )
         commit = self.table.commits.latest()
-        self._fitting(self._engine(stream), commit)
+        self._fitting(self._engine(stream), commit, self._columns)
         from .spark.streams.at_rest import append_stream, require_known
 
         if not beside:
@@ -476,13 +477,7 @@ class StoredPartials:
                     DroppedEventsWarning,
                 )
             return replace(found, added=False)
-        engine, layout = self._fitting(self._engine(events), commit)
-        if isinstance(engine, LocalEngine):
-            added = self.table.append(layout, self._partials(engine, layout), run, within)
-        else:
-            from .spark.stored.engine import append
-
-            added = append(cast(Any, engine), self.table, layout, run, within)
+        added = self._added(events, commit, run, within)
         if added.added and added.expired:
             warn(
                 f"{added.expired} of {added.expired + added.events} events of the run {run!r} are of frames that "
@@ -491,11 +486,34 @@ class StoredPartials:
             )
         return added
 
-    def _fitting(self, engine: Engine, commit: Commit) -> tuple[Engine, Layout]:
-        """Events in the types that the table has, and their layout; EngineError where they do not fit, or the query."""
+    def _added(self, events: Any, commit: Commit, run: str, within: Span | None) -> Run:
+        """Add events; columns get wider types where the stored ones do not hold their values."""
+        engine, wide = self._engine(events), set[str]()
+        if not isinstance(engine, LocalEngine) or isinstance(events, pa.RecordBatchReader):  # which is read once
+            wide.update(self._columns)
+        while True:
+            fitting, layout = self._fitting(engine, commit, wide)
+            if not isinstance(fitting, LocalEngine):
+                from .spark.stored.engine import append
+
+                return append(cast(Any, fitting), self.table, layout, run, within)
+            try:
+                partials = self._partials(fitting, layout)
+            except NotHeldError as error:
+                if error.column in wide or not self.table.commits.widens:
+                    raise
+                wide.add(error.column)
+            else:
+                return self.table.append(layout, partials, run, within)
+
+    def _fitting(self, engine: Engine, commit: Commit, wide: Collection[str] | None = None) -> tuple[Engine, Layout]:
+        """Events in the types that the table has or gets, and their layout; see :func:`in_types`.
+
+        EngineError where they do not fit, or the query.
+        """
         given = known(engine.schema(self._columns), commit)
         if commit.filled:
-            schema = in_types(given, commit.schema("schema"))
+            schema = in_types(given, commit.schema("schema"), wide if self.table.commits.widens else None)
             types = {each.name: each.type for each in schema if each.type != given.field(each.name).type}
             given = schema
             if types and isinstance(engine, LocalEngine):
@@ -505,7 +523,7 @@ class StoredPartials:
 
                 engine = on_spark(cast(Any, engine), types)
         layout = self._layout(given, commit)
-        check_fits(commit, layout)
+        self.table.fitted(layout, commit)
         self.table.commits.require(in_parquet(layout.schema))
         return engine, layout
 
@@ -533,7 +551,9 @@ class StoredPartials:
             raise EngineError(f"the stored partials {self.table.commits.path!r} are empty; expected .append(...) first")
         layout = self._layout(commit.schema("schema"), commit)
         check_fits(commit, layout)
-        return commit, replace(layout, plan=self._trusted(layout.plan)) if trusted else layout
+        if not trusted or (plan := self._trusted(layout.plan)) is layout.plan:
+            return commit, layout
+        return commit, replace(layout, plan=plan, binds=partial(bound_trusting, layout.binds))
 
     def _longer(self, frame: Duration | Spec, commit: Commit) -> Layout:
         """The layout in other frames."""
@@ -552,7 +572,11 @@ class StoredPartials:
         return trusting(plan)
 
     def _layout(self, events: pa.Schema, commit: Commit) -> Layout:
-        return Layout.of(self._plan(events, self.frame, self.outputs), events, self.frame, commit.since)
+        binds = partial(
+            bind, time=self.time, by=self.by, ties=self.ties, null_time=self.null_time, window=self.frame,
+            outputs=self.outputs,
+        )  # fmt: skip
+        return Layout.of(binds, events, self.frame, commit.since).as_of(commit)[0]
 
     def _plan(
         self, events: pa.Schema, window: Spec | Sequence[Spec], outputs: Mapping[str, Operation], *, steps: bool = False
@@ -562,6 +586,11 @@ class StoredPartials:
             events, time=self.time, by=self.by, ties=self.ties, null_time=self.null_time,
             window=window, outputs=outputs, beside=() if steps else None,
         )  # fmt: skip
+
+
+def bound_trusting(binds: Binds, events: pa.Schema) -> Plan:
+    """The plan for events of some types, for what reads states that are trusted."""
+    return trusting(binds(events))
 
 
 @dataclass(frozen=True, repr=False)

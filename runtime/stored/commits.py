@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,8 +34,11 @@ from .kept import Kept
 FOLDER = "_framefold"
 """Where the manifests are, under the path of the table."""
 
-VERSION = 1
-"""Of manifests, and of the states in files: what this framefold writes, and the latest that it reads."""
+VERSION = 2
+"""Of manifests, and of the states in files: the latest that this framefold reads. It writes 1 where no type grew."""
+
+EARLIER = "earlier"
+"""Where the schemas from before types became wider are, in what is stored."""
 
 ATTEMPTS = 100
 """How often a commit is tried again where another one was first."""
@@ -109,6 +112,8 @@ class StoredFile:
         The runs whose rows are in it without their names.
     marks
         Whether its rows only say which frames its runs have changed: no events of theirs are there any more.
+    types
+        The number among the :attr:`Commit.schemas` of that whose types it is written in.
     """
 
     path: str
@@ -120,6 +125,12 @@ class StoredFile:
     end: int
     merged: tuple[str, ...] = ()
     marks: bool = False
+    types: int = 0
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What a manifest says of it, as earlier versions know it where types are those of the first events."""
+        return {name: value for name, value in vars(self).items() if name != "types" or value}
 
 
 @dataclass(frozen=True)
@@ -187,14 +198,22 @@ class Commit:
     def schema(self, of: str) -> pa.Schema:
         """The columns of its events, as far as it needs them (``schema``), or of its files (``rows``)."""
         try:
-            return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self.about[of])))
+            return read_schema(self.about[of])
         except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+            raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
+
+    @property
+    def schemas(self) -> list[pa.Schema]:
+        """The columns of its events in the types that they had before they became wider, then as they are now."""
+        try:
+            return [*map(read_schema, self.about.get(EARLIER, ())), self.schema("schema")]
+        except (pa.ArrowException, TypeError, ValueError) as error:
             raise EngineError(f"the stored partials say nothing of their columns: {one_line(error)}") from error
 
     @property
     def text(self) -> str:
         """As JSON."""
-        lists = {name: [vars(each) for each in getattr(self, name)] for name in ("files", "rollups")}
+        lists = {name: [each.stated for each in getattr(self, name)] for name in ("files", "rollups")}
         return json.dumps({**vars(self), **lists, "runs": [each.stated for each in self.runs]})
 
     @property
@@ -225,6 +244,8 @@ class Commits:
     path: str
     address: str
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+    widens: ClassVar[bool] = True
+    """Whether columns may get wider types than those of the first events."""
 
     @property
     def is_there(self) -> bool:
@@ -375,6 +396,16 @@ class Commits:
         return "/".join((self.path.rstrip("/"), *parts))
 
 
+def read_schema(text: str) -> pa.Schema:
+    """The schema that a manifest has as text."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+def schema_text(schema: pa.Schema) -> str:
+    """A schema as a manifest has it."""
+    return base64.b64encode(schema.serialize().to_pybytes()).decode()
+
+
 def numbered(files: Iterable[FileInfo]) -> dict[int, FileInfo]:
     """The manifests among files, by their numbers."""
     return {int(name[1]): each for each in files if (name := NAME.fullmatch(each.base_name))}
@@ -426,9 +457,12 @@ def commit_in(found: Any, path: str, number: int) -> Commit:
         rollups = tuple(checked(Rollup, each) for each in found.get("rollups", ()))
         if found["number"] != number:
             raise ValueError(f"number {found['number']!r}")
+        types = len(about.get(EARLIER, ()))
         for each in (*files, *rollups):
             if not PATH.fullmatch(each.path):
                 raise ValueError(f"path {each.path!r}")
+            if not 0 <= each.types <= types:
+                raise ValueError(f"types {each.types!r}")
     return Commit(number, about, runs, files, since, expired, rollups)
 
 

@@ -25,9 +25,9 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
     QueryError
         If an output has no exact deduct, or there are no such events.
     """
-    rows, word = layout.rows(part, run), layout.word
-    starts = layout.starts(rows)
-    first, until = (int(starts.min()), int(layout.ends(rows).max())) if len(rows) else (0, 0)
+    given, word = layout.rows(part, run), layout.word
+    starts = layout.starts(given)
+    first, until = (int(starts.min()), int(layout.ends(given).max())) if len(given) else (0, 0)
     refresh = f"expected .refresh(..., since={word(first)!r}, until={word(until)!r}) with the events left"
     inexact = [f"{name} ({why})" for name, bound in layout.plan.outputs.items() if (why := why_not(bound))]
     if inexact:
@@ -41,8 +41,9 @@ def delete(table: Table, layout: Layout, part: Partials, run: str) -> Run:
     def deleted(before: Commit, change: Change) -> Commit:
         nonlocal is_in
         is_in = before.run(run) is not None
-        if is_in or not len(rows):
+        if is_in or not len(given):
             return before
+        layout, rows = change.layout, change.given(given)
         near = [each for each in before.parts if each.first < until and each.end > first]
         found = {each: layout.in_frame(table.read(layout, [each], [*layout.plan.by, START]), rows) for each in near}
         touched = [each for each in near if found[each].any()]

@@ -44,6 +44,8 @@ DAY = "day"
 class DeltaCommits(Commits):
     """The commits of a Delta Lake table; the package ``deltalake`` writes them (the extra ``delta``)."""
 
+    widens = False  # its files are of the types of its log
+
     @property
     def is_there(self) -> bool:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import cast
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.alike import zeros
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, one_array
@@ -25,8 +25,12 @@ from ..partials.partials import Partials, misfit
 from ..plan.plan import BATCH_RANK, FRAME, Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..streams.late_events import matched
+from .commits import Commit
+from .stored_types import SAID, is_wider, joined_types, types_of
+from .wider_states import OtherStatesError, converted, require_convertible
 
 Together = Callable[[Ints], "tuple[Ints, Bools] | None"]
+Binds = Callable[[pa.Schema], Plan]
 
 START, END, RUN = "frame_start", "frame_end", "run"
 """The columns of stored partials between keys and states: a frame's bounds, and the run that brought the events."""
@@ -55,19 +59,26 @@ class Layout:
         The columns of the events that it is of, with the types that they come in.
     since
         The ticks from which on there are the outputs that were added later: files may lack these.
+    binds
+        Gives the plan for events of other types; None where these stay.
+    earlier
+        The columns of the events in the types that they had before they became wider.
     """
 
     plan: Plan
     events_schema: pa.Schema
     since: Mapping[str, int] = field(default_factory=dict)
+    binds: Binds | None = field(default=None, compare=False, repr=False)
+    earlier: tuple[pa.Schema, ...] = ()
 
     @classmethod
-    def of(cls, bound: Plan, events: pa.Schema, frame: WindowSpec, since: Mapping[str, int]) -> Layout:
+    def of(cls, binds: Binds, events: pa.Schema, frame: WindowSpec, since: Mapping[str, int]) -> Layout:
         """The layout for events of a schema, by the plan of outputs over frames; QueryError where these are none."""
+        bound = binds(events)
         if bound.in_rows or len(bound.axis.windows) > 1 or any(map(is_column, bound.window_inputs)):
             raise QueryError(f"frame is {frame}; expected a duration, such as '1 hour'")
         own = pa.schema([events.field(name) for name in bound.columns])
-        return cls.over(bound, own, KEPT, since)
+        return replace(cls.over(bound, own, KEPT, since), binds=binds)
 
     @classmethod
     def over(cls, plan: Plan, events: pa.Schema, inputs: Sequence[str], since: Mapping[str, int]) -> Layout:
@@ -78,6 +89,107 @@ class Layout:
         if taken := sorted({*by} & {START, END, RUN, *states.names[len(by) :]} - {FRAME, BATCH_RANK}):
             raise QueryError(f"by= names {taken[0]!r}, the name of a column of stored partials; expected another")
         return cls(replace(plan, window_inputs=kept, partials_schema=states), events, since)
+
+    def typed(self, schema: pa.Schema, earlier: Sequence[pa.Schema] = ()) -> Layout:
+        """The layout for events of the same columns in other types."""
+        assert self.binds is not None
+        types = types_of(schema)
+        own = pa.schema([each.with_type(types.get(each.name, each.type)) for each in self.events_schema])
+        found = Layout.over(self.binds(own), own, KEPT, self.since)
+        return replace(found, binds=self.binds, earlier=tuple(earlier))
+
+    @cached_property
+    def written(self) -> list[Layout]:
+        """The layouts of files, by the numbers of their types; the last one is this one."""
+        return [*map(self.typed, self.earlier), self]
+
+    def as_of(self, commit: Commit) -> tuple[Layout, int]:
+        """The layout that a table has after a commit once it has this one's types, too; the number of these in it.
+
+        Raises
+        ------
+        EngineError
+            If no type of a column holds the values of both.
+        """
+        if self.binds is None or not commit.filled:
+            return self, len(self.earlier)
+        schemas = commit.schemas
+        there, own = types_of(schemas[-1]), types_of(self.events_schema)
+        both = joined_types(schemas[-1], self.events_schema)
+        if not is_wider(schemas[-1], both):
+            return self, len(self.earlier)
+        wide, same = types_of(both), [{**own, **types_of(each)} == own for each in schemas]
+        if all(there.get(name, kind) == kind for name, kind in wide.items()):
+            earlier = schemas[:-1]
+        else:
+            earlier = schemas
+        if wide == own:
+            number = len(earlier)
+        elif True in same:
+            number = same.index(True)
+        else:  # others have made some other column wider meanwhile
+            earlier = [*schemas, self.events_schema]
+            number = len(schemas)
+        if wide == own and types_of_all(earlier) == types_of_all(self.earlier):
+            return self, number
+        return self.typed(both, earlier), number
+
+    def require_convertible(self, there: Layout) -> None:
+        """EngineError where states in the files of a layout of narrower types cannot be made states of this one."""
+        if there is self:
+            return
+        types = [types_of(each.events_schema) for each in (there, self)]
+        for name, bound in self.plan.outputs.items():
+            own, wide = ([of[column] for column in bound.columns] for of in types)
+            if own != wide:
+                require_convertible(there.plan.outputs[name], bound, own, wide)
+
+    def widened(self, rows: pa.Table, there: Layout, names: Sequence[str]) -> pa.Table:
+        """Some columns of rows that lie as a layout of narrower types has them; they have :meth:`needed` ones."""
+        made: dict[str, pa.Array | pa.ChunkedArray] = {}
+        partials = Partials(there.plan, rows)
+        for name, columns in self._states_of(names).items():
+            old, new = there.plan.states[name], self.plan.states[name]
+            if not there.changes(self, name):
+                made |= {column: rows.column(column) for column in columns}
+                continue
+            try:
+                states = converted(old, new, partials.states(name))
+            except OtherStatesError as error:
+                raise self._not_held(there, old.columns) from error
+            arrays = (plane for key, kind in new.fields.items() for plane in kind.to_arrow(states[key]))
+            made |= dict(zip(columns, arrays, strict=True))
+        schema = pa.schema([self.schema.field(name) for name in names])
+        try:
+            found = [made[name] if name in made else rows.column(name) for name in names]
+            return pa.table([fitting(column, each.type) for column, each in zip(found, schema, strict=True)], schema)
+        except pa.ArrowInvalid as error:
+            raise self._not_held(there, self.plan.by) from error
+
+    def needed(self, there: Layout, names: Sequence[str]) -> list[str]:
+        """The columns of rows in a layout of narrower types that :meth:`widened` makes some columns of."""
+        states = there._states_of(there.schema.names)
+        of_states = [column for name in self._states_of(names) for column in states[name]]
+        return [*(name for name in names if name in self.own), *of_states]
+
+    def changes(self, other: Layout, name: str) -> bool:
+        """Whether an output is of columns that have other types in another layout."""
+        own, others = types_of(self.events_schema), types_of(other.events_schema)
+        return name in self.plan.outputs and any(own[each] != others[each] for each in self.plan.states[name].columns)
+
+    def _states_of(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """The columns of each state that has any of some columns."""
+        columns = {name: [one for each in of.values() for one in each] for name, of in self.plan.state_columns.items()}
+        return {name: of for name, of in columns.items() if not {*of}.isdisjoint(names)}
+
+    def _not_held(self, there: Layout, columns: Sequence[str]) -> EngineError:
+        """The error for values of a column that its wider type does not hold."""
+        own, old = types_of(self.events_schema), types_of(there.events_schema)
+        name = next((each for each in columns if own[each] != old[each]), columns[0])
+        return EngineError(
+            f"{SAID} the column {name!r} as {old[name]}, with values that {own[name]}, which the events need, does "
+            f"not hold; expected it cast to {old[name]}, or another path"
+        )
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -279,6 +391,11 @@ class Layout:
             return name
         spec = plan.outputs[name].spec  # of a column beside others, such as one of several over it
         return next(own for own, bound in self.plan.outputs.items() if bound.spec.is_alike(spec))
+
+
+def types_of_all(schemas: Iterable[pa.Schema]) -> list[dict[str, pa.DataType]]:
+    """The types of columns of several schemas."""
+    return [*map(types_of, schemas)]
 
 
 def planes_of(plan: Plan) -> dict[tuple[str, str, str], str]:

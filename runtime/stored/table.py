@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import itertools
 import uuid
@@ -21,7 +20,7 @@ from pyarrow.fs import LocalFileSystem
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
-from ...aggregators.states.large import is_text, one_array
+from ...aggregators.states.large import fitting, is_text, one_array
 from ..columns.field_types import CATEGORIES
 from ..columns.key_codes import edges, key_codes
 from ..partials.merge import merge
@@ -33,7 +32,7 @@ from ..sources.parquet_opening import require_small
 from ..streams.late_events import matched
 from ..threads import at_once
 from .asked import Asked, view_of
-from .commits import MARKS, VERSION, Commit, Commits, Rollup, Run, StoredFile
+from .commits import EARLIER, MARKS, VERSION, Commit, Commits, Rollup, Run, StoredFile, schema_text
 from .delta import DeltaCommits
 from .layout import END, START, Layout, in_parquet
 
@@ -144,16 +143,17 @@ class Table:
             change.written.extend(written.files)
             if is_in := before.run(run) is not None:
                 return before
-            files, expired = change.kept(before, written.files)
-            if written.files and not before.filled:
-                self._require_types(layout)
-            said = about(layout) if files or not before.number else before.about
+            own = change.layout
+            files, expired = change.kept(before, [replace(each, types=change.types) for each in written.files])
+            if written.files and not before.filled and not self.commits.widens:
+                self._require_types(own)
+            said = about(own) if files or not before.number else before.about
             there = before.files if within is None else change.outside(before, files, run, within)
-            if layout.plan.ordered:
-                self._require_new_frames(layout, there, files)
+            if own.plan.ordered:
+                self._require_new_frames(own, there, files)
             since = before.since if within is None else reaching(before.since, within)
-            own = replace(run_of(run, Written(files, written.events - expired)), expired=expired)
-            return replace(before, about=said, runs=(*before.runs, own), files=(*there, *files), since=since)
+            new = replace(run_of(run, Written(files, written.events - expired)), expired=expired)
+            return replace(before, about=said, runs=(*before.runs, new), files=(*there, *files), since=since)
 
         found = self.change(layout, added, check=bool(written.files)).run(run)
         assert found is not None
@@ -163,19 +163,34 @@ class Table:
         """Commit a change as a whole: what ``make`` gives for the last commit.
 
         The files that it writes and that are not in the commit in the end go. With ``check`` it is an EngineError if
-        the table is of another query than a layout.
+        the table is of another query than a layout; where its types have become others meanwhile, or become wider by
+        the change, the layout of the change has these.
         """
-        change = Change(self, layout)
+        change = Change(self, layout, len(layout.earlier))
 
         def made(before: Commit) -> Commit:
-            if check:
-                check_fits(before, layout)
-            return make(before, change)
+            if not check:
+                return make(before, change)
+            own, types = self.fitted(layout, before)
+            return make(before, replace(change, layout=own, types=types))
 
         after = self.commits.change(made)
         for path in {each.path for each in change.written} - {each.path for each in after.named}:
             self.commits.system.delete_file(f"{self.commits.path}/{path}")
         return after
+
+    def fitted(self, layout: Layout, commit: Commit) -> tuple[Layout, int]:
+        """See :meth:`Layout.as_of`; EngineError where the table is of another query, or has values that do not fit."""
+        found, number = layout.as_of(commit)
+        known = found.written
+        there = known[min(len(commit.schemas) if commit.filled else 1, len(known)) - 1]
+        check_fits(commit, there)
+        found.require_convertible(there)
+        if found is not there:
+            found.require_convertible(known[number])
+            for each in commit.files:
+                self.read(found, [each])
+        return found, number
 
     def _require_types(self, layout: Layout) -> None:
         """QueryError where a column has no value in the first events, and so no type that later ones could have."""
@@ -235,7 +250,9 @@ class Table:
             pq.write_table(some, place, filesystem=self.commits.system, row_group_size=ROW_GROUP, **FORMAT, **coded)
             size = self.commits.system.get_file_info(place).size
             (first, last), end = edges(starts[mine]), int(ends[mine].max())
-            yield StoredFile(path, runs, len(some), size, first, last, end, merged, folder == MARKS)
+            yield StoredFile(
+                path, runs, len(some), size, first, last, end, merged, folder == MARKS, len(layout.earlier)
+            )
 
     def read(self, layout: Layout, files: Iterable[StoredFile], columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of files; EngineError where they are not what the table says."""
@@ -289,7 +306,7 @@ class Table:
 
         def rows_of(group: int) -> pa.Table:
             read = partial(self._read, layout, schema, file, [group])
-            return kept.value(file.path, (group, names), read, lambda rows: int(rows.nbytes))
+            return kept.value(file.path, (group, names, *schema.types), read, lambda rows: int(rows.nbytes))
 
         return pa.concat_tables([schema.empty_table(), *(of_keys(rows_of(group), keys) for group in groups)])
 
@@ -307,6 +324,15 @@ class Table:
 
     def _read(
         self, layout: Layout, schema: pa.Schema, file: StoredFile, groups: Sequence[int] | None = None
+    ) -> pa.Table:
+        """The columns of a schema of a file, or of some row groups, in the types that the table has now."""
+        if (there := layout.written[file.types]) is layout:
+            return self._read_as_written(layout, schema, file, groups)
+        own = pa.schema([there.schema.field(name) for name in layout.needed(there, schema.names)])
+        return layout.widened(self._read_as_written(there, own, file, groups), there, schema.names)
+
+    def _read_as_written(
+        self, layout: Layout, schema: pa.Schema, file: StoredFile, groups: Sequence[int] | None
     ) -> pa.Table:
         """The columns of a schema of a file, or of some row groups; EngineError where the table says otherwise."""
         place, names = f"{self.commits.path}/{file.path}", schema.names
@@ -355,12 +381,15 @@ class Change:
     ----------
     table, layout
         What is changed, and how its rows lie.
+    types
+        The number of the types of the layout that it was begun with.
     written
         The files that were written for it.
     """
 
     table: Table
     layout: Layout
+    types: int
     written: list[StoredFile] = field(default_factory=list)
 
     def write(
@@ -370,6 +399,11 @@ class Change:
         new = list(self.table.write_rows(self.layout, rows, runs, merged, folder))
         self.written.extend(new)
         return new
+
+    def given(self, rows: pa.Table) -> pa.Table:
+        """Rows of the layout that the change was begun with as rows of the one that it has now."""
+        there = self.layout.written[self.types]
+        return rows if there is self.layout else self.layout.widened(rows, there, self.layout.schema.names)
 
     def kept(self, before: Commit, files: Sequence[StoredFile]) -> tuple[list[StoredFile], int]:
         """New files without frames that are no longer kept, and how many events these have."""
@@ -478,6 +512,8 @@ def of_keys(rows: pa.Table, keys: pa.Table) -> pa.Table:
 
 def is_of_keys(rows: pa.Table, keys: pa.Table) -> Bools:
     """Which rows have one of some keys."""
+    given = rows.select(keys.column_names).schema
+    keys = pa.table([fitting(keys.column(each.name), each.type) for each in given], given)  # types may be wider by now
     pairs = [[one_array(of.column(name)) for of in (rows, keys)] for name in keys.column_names]
     return matched(pairs, *(np.zeros(len(of), np.int64) for of in (rows, keys)))
 
@@ -521,9 +557,9 @@ ROW_GROUP = 1 << 16
 def about(layout: Layout) -> dict[str, Any]:
     """What a table says of itself, as JSON: what must be the same for all its runs, and the types of their events."""
     schemas = {"schema": layout.events_schema, "rows": in_parquet(layout.schema)}
-    return {"version": VERSION, "query": query_of(layout)} | {
-        name: base64.b64encode(each.serialize().to_pybytes()).decode() for name, each in schemas.items()
-    }
+    earlier = {EARLIER: [*map(schema_text, layout.earlier)]} if layout.earlier else {}
+    said = {"version": VERSION if earlier else 1, "query": query_of(layout)} | earlier
+    return said | {name: schema_text(each) for name, each in schemas.items()}
 
 
 def query_of(layout: Layout) -> dict[str, Any]:

@@ -60,12 +60,13 @@ def folder(file: StoredFile) -> str:
     return file.path.removeprefix(MARKS).rpartition("/")[0]
 
 
-def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> None:
+def coarsen(table: Table, layout: Layout, longer: Layout, older: Duration) -> None:
     """Merge frames that end long enough before the last one to longer ones; QueryError where these cut any."""
 
     def coarsened(before: Commit, change: Change) -> Commit:
         if (end := before.end) is None:
             return before
+        layout, coarse = change.layout, longer.as_of(before)[0]
         bound = coarse.begin(back(layout.plan.times, end, older))
         files, old, touched = [], [], []
         for each in before.files:
@@ -78,8 +79,8 @@ def coarsen(table: Table, layout: Layout, coarse: Layout, older: Duration) -> No
             files += change.write(rows.filter(pa.array(~mine)), each.runs, each.merged)
         if not old:
             return before
-        longer = coarse.rows(merge(layout.partials(pa.concat_tables(old), coarse.plan)), MERGED)
-        return replace(before, files=(*files, *change.write(longer, (), names(touched))))
+        rows = coarse.rows(merge(layout.partials(pa.concat_tables(old), coarse.plan)), MERGED)
+        return replace(before, files=(*files, *change.write(rows, (), names(touched))))
 
     table.change(layout, coarsened)
 
@@ -92,10 +93,11 @@ def finer(layout: Layout, coarse: Layout, rows: pa.Table, bound: int) -> Bools:
     return mine
 
 
-def roll_up(table: Table, layout: Layout, long: Layout) -> None:
+def roll_up(table: Table, layout: Layout, longer: Layout) -> None:
     """Sum the files in each longer frame that has ended to one file beside them, with a row for each key."""
 
     def rolled_up(before: Commit, change: Change) -> Commit:
+        long = longer.as_of(before)[0]
         there, found = {(each.begin, each.until): each for each in before.rollups}, {}
         for (begin, until), files in in_frames(long, before.parts).items():
             old = there.get((begin, until))
@@ -146,6 +148,7 @@ def expire(table: Table, layout: Layout, older: Duration) -> None:
     def expired(before: Commit, change: Change) -> Commit:
         if (end := before.end) is None:
             return before
+        layout = change.layout
         bound = layout.begin(back(layout.plan.times, end, older))
         bound = bound if before.expired is None else max(bound, before.expired)
         old = [each for each in before.files if each.first < bound]
@@ -164,7 +167,7 @@ def add_output(table: Table, layout: Layout, more: Layout, names: Sequence[str])
 
     def added(before: Commit, _: Change) -> Commit:
         since = before.since if before.end is None else {**before.since, **dict.fromkeys(names, before.end)}
-        return replace(before, about=about(more), since=since)
+        return replace(before, about=about(more.as_of(before)[0]), since=since)
 
     table.change(layout, added)
 

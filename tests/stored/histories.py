@@ -36,10 +36,13 @@ OUTPUTS: dict[str, dict[str, ff.Operation]] = {
 TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
 ALIKE: dict[pa.DataType, list[pa.DataType]] = {
     pa.timestamp("us"): [pa.timestamp("ns"), pa.timestamp("ms"), pa.timestamp("s")],
-    pa.int64(): [pa.int32(), pa.float64(), pa.float32()],
+    pa.int64(): [pa.int32(), pa.float64(), pa.float32()], pa.int32(): [pa.int16(), pa.int64(), pa.float64()],
     pa.float64(): [pa.float64()], pa.string(): TEXTS, pa.large_string(): TEXTS,
 }  # fmt: skip
 """Types in which the same values may come; times that are numbers are integers."""
+
+WIDER: list[tuple[pa.DataType, Any]] = [(pa.int64(), 2**33), (pa.float64(), 0.5)]
+"""Types that a column of small integers gets later, and the unit of its values then."""
 
 
 class History:
@@ -63,6 +66,9 @@ class History:
         self.coarse, self.expired = 0, None
         text = self.chance.choice([pa.string(), pa.large_string()])
         number = pa.int64() if kind == "exact" else self.chance.choice([pa.int64(), pa.float64()])
+        self.wider, self.unit = list[Any](), 1
+        if self.format == "parquet" and self.chance.random() < 0.5:
+            number, self.wider = pa.int32(), WIDER[: 1 if kind == "exact" else 2]
         times = pa.timestamp("us") if self.timed else pa.int64()
         self.types = {"t": times, "k": text, "x": number, "y": pa.float64()}
         self.first = True
@@ -93,7 +99,7 @@ class History:
     def row(self, minute: int) -> Row:
         chance = self.chance
         minute -= (minute - self.after) % FRAME * (chance.random() < 0.2)  # the first time of a frame
-        values = {"x": chance.randrange(-50, 50), "y": chance.gauss(0, 1e6)}
+        values = {"x": chance.randrange(-50, 50) * self.unit, "y": chance.gauss(0, 1e6)}
         return {"t": minute, "k": chance.choice(["a", "b", None])} | values
 
     def table(self, rows: list[Row]) -> pa.Table:
@@ -107,6 +113,8 @@ class History:
             return table
         for at, name in enumerate(table.column_names):
             column, own = table[name], self.types[name]
+            if name == "x" and self.unit != 1:
+                continue
             if column.null_count == len(column):
                 column = pa.nulls(len(column))
             elif pa.types.is_dictionary(kind := self.chance.choice(ALIKE[own][: 1 if name == "t" else None])):
@@ -150,6 +158,12 @@ class History:
         before, again = self.stored.table.commits.latest(), self.chance.choice(self.runs)
         assert not self.stored.append(self.data([self.row(7)]), run=again).added
         assert self.stored.table.commits.latest() == before
+
+    def widen(self) -> None:
+        """From now on events have values that the type of the first ones does not hold."""
+        (self.types["x"], self.unit), *self.wider = self.wider
+        if self.blocks:
+            self.append()
 
     def refresh(self) -> None:
         first = self.chance.randrange((self.expired or 0) // BLOCK, END // BLOCK - 1)
@@ -224,6 +238,7 @@ class History:
             *(self.append,) * 4, *(self.refresh, self.compact, self.roll_up) * 2, self.coarsen, self.forget,
             self.vacuum,
         ]  # fmt: skip
+        changes += [self.widen] * 3 * bool(self.wider)
         changes += [*[self.delete] * 4 * (self.kind == "exact"), self.expire]
         change = self.chance.choice(changes)
         change = self.compact if change == self.append and not self.blocks else change

@@ -64,13 +64,15 @@ WRONG: list[tuple[str, Any]] = [
     ("files 0 first", 1 << 70), ("files 0 merged", [3]), ("files 0 marks", "no"), ("files 0 more", 1), ("files 0", "x"),
     ("files", {}), ("runs 0 written", 5), ("runs 0 written", "yesterday"), ("runs", None), ("since", {"n": "x"}),
     ("since", []), ("expired", "x"), ("about", GONE), ("about query", GONE), ("files 0 rows", GONE), ("files", GONE),
+    ("files 0 types", 1), ("files 0 types", -1), ("files 0 types", "0"), ("about earlier", 3),
 ]  # fmt: skip
 """Places in a manifest, and values that framefold does not write there."""
 
 OTHERS: list[tuple[str, Any, str]] = [
-    ("about version", 99, r"have version 99, and this framefold knows up to 1; expected the release"),
+    ("about version", 99, r"have version 99, and this framefold knows up to 2; expected the release"),
     ("about schema", "?", SCHEMA),
     ("about schema", "QUJD", SCHEMA),
+    ("about earlier", ["?"], SCHEMA),
     ("about query outputs", {"n": "Max('x')"}, r"are of another query: outputs: .*; expected the same"),
     ("about query states", None, r"are of another query: states .*; expected the same"),
     ("about query", {}, r"are of another query: .*; expected the same"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -88,6 +89,56 @@ def test_compact_merges_the_runs_of_a_day(tmp_path: Path) -> None:
     assert len(list((tmp_path / "_framefold").iterdir())) == 1
     (tmp_path / "mine.parquet").write_bytes(b"of somebody else")
     assert stored.vacuum(0) == []
+
+
+@pytest.mark.parametrize("change", ["append", "coarsen", "compact", "roll_up", "delete", "expire", "forget"])
+def test_a_change_while_another_writer_makes_a_type_wider(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are in, once: the change is made anew in the types of the other one's commit."""
+    ints = {"t": [0, 70, 130, 200], "k": pa.array([1, 2, 1, 1], pa.int8()), "x": pa.array([1, 2, 3, 4], pa.int32())}
+    there, far = pa.table(ints), pa.table({"t": [0, 200], "k": [1, 2**40], "x": [2**40, 5]})
+    far_keys = {"t": [130], "k": pa.array([300], pa.int16()), "x": pa.array([2**50 + 1])}
+    outputs: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
+
+    def at() -> ff.StoredPartials:
+        return ff.partials(tmp_path / "table", time="t", by="k", frame=60, **outputs)
+
+    stored = at()
+    for run in ("1", "2"):
+        stored.append(there, run=run)
+    link, late = os.link, [0]
+
+    def linked(*given: Any) -> None:
+        if late:
+            late.pop()
+            at().append(far, run="far")
+        link(*given)
+
+    monkeypatch.setattr(os, "link", linked)
+    changes: dict[str, Callable[[], Any]] = {
+        "append": lambda: stored.append(pa.table(far_keys), run="3"),
+        "coarsen": lambda: stored.coarsen(120, older=60),
+        "compact": stored.compact,
+        "roll_up": lambda: stored.roll_up(240),
+        "delete": lambda: stored.delete(there, run="3"),
+        "expire": lambda: stored.expire(180),
+        "forget": lambda: stored.forget([2]),
+    }
+    changes[change]()
+    assert not late
+    wide = [each.cast(far.schema) for each in (there, there, far, pa.table(far_keys))]
+    events = pa.concat_tables(wide[1:3] if change == "delete" else wide[: 4 if change == "append" else 3])
+    if change == "forget":
+        events = events.filter(pc.not_equal(events["k"], 2))
+    if change == "expire":
+        events = events.filter(pc.greater_equal(events["t"], 60))
+    windows = ff.tumbling(120 if change == "coarsen" else 60)
+    right = ff.events(events, time="t", by="k").window(windows).aggregate(**outputs)
+    for each in (stored, at()):
+        found = each.window(windows).aggregate()
+        assert found.schema == right.schema
+        assert found.to_pylist() == right.to_pylist()
 
 
 @pytest.mark.parametrize("change", ["coarsen", "compact", "roll_up", "delete"])
