@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,7 @@ class Lookback:
         """What has each its windows, if there are no steps, in words."""
         return "each event" if self.at is None else "the rows of at="
 
-    @property
+    @cached_property
     def suffixes(self) -> list[str]:
         """What the names of outputs end with, for each size."""
         return list(map(suffix, self.sizes))
@@ -176,8 +178,8 @@ def lookback(
             raise QueryError("lookback() is given both at= and every=; expected one of them")
         positive(every, "every", calendar=True)
     found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), every, closed, timezone)
-    for name in found.suffixes:
-        if found.suffixes.count(name) > 1:
+    for name, count in Counter(found.suffixes).items():
+        if count > 1:
             raise QueryError(f"lookback() has {name!r} twice; expected sizes that differ")
     return found
 

@@ -201,6 +201,18 @@ def test_what_is_not_added_is_said(tmp_path: Path) -> None:
     assert [row["window"]["start"] for row in rows_of(stored, ff.tumbling(60))] == [1380, 2340]
 
 
+def test_a_frame_keeps_its_first_time_until_it_is_refreshed(tmp_path: Path) -> None:
+    stored = at(tmp_path, {"n": ff.Count()})
+    stored.append(pa.concat_tables([one(5), one(20), one(70)]), run="1")
+    for change, first in (
+        (lambda: stored.delete(one(5), run="2"), 5),
+        (lambda: stored.refresh(one(20), since=0, until=60, keys=["a"]), 20),
+    ):
+        change()
+        found = stored.window(ff.landmark(every=60)).aggregate()["window"].to_pylist()
+        assert found == [{"start": first, "end": end} for end in (60, 120)]
+
+
 def test_years_and_months_are_those_of_the_calendar(tmp_path: Path) -> None:
     stored = ff.partials(tmp_path, time="t", frame="1 day", n=ff.Count())
     days = [dt.datetime(2020, 3, 1), dt.datetime(2021, 3, 5), dt.datetime(2023, 2, 28, 12)]
