@@ -43,6 +43,9 @@ HELD_BY = {
 }
 """The types of Spark that hold all values of others."""
 
+DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+"""The most digits of integers."""
+
 WRITTEN = t.StructType([t.StructField("files", t.StringType()), t.StructField("events", t.LongType())])
 """What a task has written, as a row."""
 
@@ -82,14 +85,29 @@ def in_types(engine: DataFrameEngine, types: Mapping[str, pa.DataType]) -> DataF
         own, kind = given[name].dataType, to_spark(type)
         if own == kind:  # the same to Spark: long texts, other units of time
             continue
-        held = HELD_BY.get(own.simpleString(), ())
-        if kind is None or not (isinstance(own, t.NullType) or kind.simpleString() in held):
+        if kind is None or not (isinstance(own, t.NullType) or holds(kind, own)):
             raise EngineError(
                 f"the stored partials have the column {name!r} as {type}, and it is {own.simpleString()} in the "
                 f"DataFrame; expected it cast to {type}, or another path"
             )
         kinds[name] = column(name).cast(kind)
     return engine.with_columns(kinds) if kinds else engine
+
+
+def holds(kind: t.DataType, own: t.DataType) -> bool:
+    """Whether a type has all values of another one.
+
+    >>> holds(t.LongType(), t.IntegerType()), holds(t.DecimalType(22, 2), t.LongType())
+    (True, True)
+    >>> holds(t.DecimalType(20, 2), t.DecimalType(20, 4)), holds(t.DoubleType(), t.LongType())
+    (False, False)
+    """
+    if not isinstance(kind, t.DecimalType):
+        return kind.simpleString() in HELD_BY.get(own.simpleString(), ())
+    digits, scale = DIGITS.get(own.simpleString()), 0
+    if isinstance(own, t.DecimalType):
+        digits, scale = own.precision - own.scale, own.scale
+    return digits is not None and kind.precision - kind.scale >= digits and kind.scale >= scale
 
 
 def all_partials(engine: DataFrameEngine, layout: Layout) -> Partials:

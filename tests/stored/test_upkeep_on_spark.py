@@ -48,7 +48,7 @@ def test_tasks_write(spark: Any, tmp_path: Path, limit: Callable[..., None], cap
 
 
 def test_events_of_other_types(spark: Any, tmp_path: Path) -> None:
-    """A table that this process has begun takes the types of Spark that it holds."""
+    """A table that this process has begun takes the types of Spark that it holds, or becomes wider."""
     minute = dt.timedelta(minutes=1)
     rows = [(dt.datetime(2026, 1, 1) + at * minute, "ab"[at % 2], at, at) for at in range(9)]
     kinds = [pa.timestamp("ns"), pa.large_string(), pa.int64(), pa.float64()]
@@ -63,7 +63,13 @@ def test_events_of_other_types(spark: Any, tmp_path: Path) -> None:
     nothing = table.set_column(2, "x", pa.nulls(9, pa.int64()))
     whole = ff.events(pa.concat_tables([table, table, nothing]), time="t", by="k").window(ff.tumbling("4 minutes"))
     assert stored.window(ff.tumbling("4 minutes")).aggregate().to_pylist() == whole.aggregate(**outputs).to_pylist()
-    with pytest.raises(
-        ff.EngineError, match=r"have the column 'x' as int64, and it is double in the DataFrame; expected"
-    ):
-        stored.append(df.selectExpr("t", "k", "double(x) x", "y"), run="4")
+    with pytest.raises(ff.EngineError, match=r"have the column 'x' as int64, and it is string in the events; expected"):
+        stored.append(df.selectExpr("t", "k", "string(x) x", "y"), run="4")
+    stored.append(df.selectExpr("t", "k", "x + 0.5D x", "y"), run="4")  # by its type, whatever its values
+    halves = table.set_column(2, "x", pa.array([at + 0.5 for at in range(9)]))
+    floats = [each.set_column(2, "x", each["x"].cast(pa.float64())) for each in (table, table, nothing, halves)]
+    whole = ff.events(pa.concat_tables(floats), time="t", by="k").window(ff.tumbling("4 minutes"))
+    want = whole.aggregate(**outputs).to_pylist()
+    assert stored.window(ff.tumbling("4 minutes")).aggregate().to_pylist() == want
+    by_tasks = ff.partials(tmp_path, time="t", by="k", frame="2 minutes", spark=spark, **outputs)
+    assert by_tasks.window(ff.tumbling("4 minutes")).aggregate().toArrow().to_pylist() == want

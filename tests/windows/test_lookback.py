@@ -17,7 +17,6 @@ import pytest
 from dateutil.relativedelta import relativedelta
 
 import framefold as ff
-from framefold import lookbacks
 
 from ..oracles.duck import asked
 from ..oracles.lookbacks import BOUNDS, by_duckdb
@@ -210,15 +209,6 @@ def test_names_and_outputs_of_their_own() -> None:
     dates = pa.table({"t": [datetime.date(2024, 3, day) for day in (2, 1, 9)], "x": [1, 2, 4]})
     found = ff.events(dates, time="t").window(ff.lookback("1 day", "2 weeks")).aggregate(n=ff.Count())
     assert found.select(["n_1d", "n_14d"]).to_pydict() == {"n_1d": [1, 0, 0], "n_14d": [1, 0, 2]}
-
-
-def test_a_size_is_named_once_for_all_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time for many sizes and outputs grows as they do."""
-    named: list[Any] = []
-    monkeypatch.setattr(lookbacks, "suffix", lambda size: named.append(size) or str(size))
-    events = ff.events(pa.table({"t": range(60), "x": range(60)}), time="t")
-    events.window(ff.lookback(*range(1, 51))).aggregate(s=ff.Sum("x"), n=ff.Count(), most=ff.Max("x"))
-    assert len(named) == 50
 
 
 def test_several_tables_of_windows_have_keys_without_events() -> None:
