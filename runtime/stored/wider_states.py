@@ -102,18 +102,20 @@ def converted(old: BoundAggregate, new: BoundAggregate, states: State) -> State:
 
 def _is_identity(column: Any, identity: Any, size: int) -> Bools:
     """Which states of a field are those of no value."""
+    none: Bools
     if isinstance(column, Ragged):
-        return column.lengths == 0
-    if isinstance(column, Exact):
-        return np.logical_and.reduce([limb == 0 for limb in column.limbs])
-    if isinstance(column, Compensated):
-        special = column.special_values
-        none: Bools = (column.high == 0) & (column.low == 0)
-        return none if special is None else none & ~special.any(axis=1)
-    value = identity[0]
-    if column.dtype.kind in "fmM" and value != value:
-        return np.isnan(column) if column.dtype.kind == "f" else np.isnat(column)
-    return np.broadcast_to(np.asarray(column == value, bool), size)
+        none = column.lengths == 0
+    elif isinstance(column, Exact):
+        none = np.logical_and.reduce([limb == 0 for limb in column.limbs])
+    elif isinstance(column, Compensated):
+        none = (column.high == 0) & (column.low == 0)
+        if column.special_values is not None:
+            none &= ~column.special_values.any(axis=1)
+    elif column.dtype.kind in "fmM" and identity[0] != identity[0]:
+        none = np.isnan(column) if column.dtype.kind == "f" else np.isnat(column)
+    else:
+        none = np.broadcast_to(np.asarray(column == identity[0], bool), size)
+    return none
 
 
 def _column(old: BoundAggregate, new: BoundAggregate, of: str, key: str, column: Any) -> Any:
