@@ -553,6 +553,7 @@ class StoredPartials:
         check_fits(commit, layout)
         if not trusted or (plan := self._trusted(layout.plan)) is layout.plan:
             return commit, layout
+        assert layout.binds is not None
         return commit, replace(layout, plan=plan, binds=partial(bound_trusting, layout.binds))
 
     def _longer(self, frame: Duration | Spec, commit: Commit) -> Layout:
