@@ -19,6 +19,7 @@ from ...runtime.plan.plan import Plan
 from ...runtime.stored.asked import Asked
 from ...runtime.stored.commits import Run, StoredFile, checked
 from ...runtime.stored.layout import Layout
+from ...runtime.stored.stored_types import SAID
 from ...runtime.stored.table import Span, Table, Written
 from ..convert.names import check_result, column
 from ..convert.types import output_schema, to_spark
@@ -40,8 +41,12 @@ HELD_BY = {
     "smallint": ("int", "bigint", "float", "double"),
     "int": ("bigint", "double"),
     "float": ("double",),
+    "date": ("timestamp_ntz",),
 }
 """The types of Spark that hold all values of others."""
+
+WHOLE = {"float": 2**24, "double": 2**53}
+"""Up to which number floats hold all whole numbers."""
 
 DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 """The most digits of integers."""
@@ -79,18 +84,25 @@ def append(engine: DataFrameEngine, table: Table, layout: Layout, run: str, with
 
 
 def in_types(engine: DataFrameEngine, types: Mapping[str, pa.DataType]) -> DataFrameEngine:
-    """Events with some columns in other types, which hold all values of theirs; EngineError where they do not."""
+    """Events with some columns in other types, which hold their values.
+
+    EngineError where a type does not hold all values of a column's own. Exception: whole numbers become floats, and
+    those that floats do not hold are an EngineError as they are read.
+    """
     given, kinds = engine.df.schema, dict[str, Column]()
     for name, type in types.items():
         own, kind = given[name].dataType, to_spark(type)
         if own == kind:  # the same to Spark: long texts, other units of time
             continue
-        if kind is None or not (isinstance(own, t.NullType) or holds(kind, own)):
-            raise EngineError(
-                f"the stored partials have the column {name!r} as {type}, and it is {own.simpleString()} in the "
-                f"DataFrame; expected it cast to {type}, or another path"
-            )
+        said = f"{SAID} the column {name!r} as {type}, and it is {own.simpleString()} in the DataFrame"
+        whole = WHOLE.get(kind.simpleString()) if isinstance(own, t.IntegralType) and kind is not None else None
+        if kind is None or not (isinstance(own, t.NullType) or holds(kind, own) or whole):
+            raise EngineError(f"{said}; expected it cast to {type}, or another path")
         kinds[name] = column(name).cast(kind)
+        if whole and not holds(kind, own):
+            wrong = f"{said}, with values that {type} does not hold; expected it cast to {type}, or another path"
+            raised = f.raise_error(f.lit(f"\nframefold.EngineError: {wrong}\n")).cast(kind)
+            kinds[name] = f.when(~column(name).between(-whole, whole), raised).otherwise(kinds[name])
     return engine.with_columns(kinds) if kinds else engine
 
 

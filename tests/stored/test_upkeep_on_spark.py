@@ -66,8 +66,12 @@ def test_events_of_other_types(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(ff.EngineError, match=r"have the column 'x' as int64, and it is string in the events; expected"):
         stored.append(df.selectExpr("t", "k", "string(x) x", "y"), run="4")
     stored.append(df.selectExpr("t", "k", "x + 0.5D x", "y"), run="4")  # by its type, whatever its values
+    stored.append(df.selectExpr("t", "k", "bigint(x) x", "bigint(y) y"), run="5")
+    with pytest.raises(ff.EngineError, match=r"^the .* 'x' as double, and it is bigint in the DataFrame, with values .*"):
+        stored.append(df.selectExpr("t", "k", "9007199254740993 x", "y"), run="6")
     halves = table.set_column(2, "x", pa.array([at + 0.5 for at in range(9)]))
-    floats = [each.set_column(2, "x", each["x"].cast(pa.float64())) for each in (table, table, nothing, halves)]
+    runs = (table, table, nothing, halves, table)
+    floats = [each.set_column(2, "x", each["x"].cast(pa.float64())) for each in runs]
     whole = ff.events(pa.concat_tables(floats), time="t", by="k").window(ff.tumbling("4 minutes"))
     want = whole.aggregate(**outputs).to_pylist()
     assert stored.window(ff.tumbling("4 minutes")).aggregate().to_pylist() == want
