@@ -67,7 +67,7 @@ def test_events_of_other_types(spark: Any, tmp_path: Path) -> None:
         stored.append(df.selectExpr("t", "k", "string(x) x", "y"), run="4")
     stored.append(df.selectExpr("t", "k", "x + 0.5D x", "y"), run="4")  # by its type, whatever its values
     stored.append(df.selectExpr("t", "k", "bigint(x) x", "bigint(y) y"), run="5")
-    with pytest.raises(ff.EngineError, match=r"^the .* 'x' as double, and it is bigint in the DataFrame, with values .*"):
+    with pytest.raises(ff.EngineError, match=r"^the .* 'x' as double, and it is bigint in the DataFrame, with"):
         stored.append(df.selectExpr("t", "k", "9007199254740993 x", "y"), run="6")
     halves = table.set_column(2, "x", pa.array([at + 0.5 for at in range(9)]))
     runs = (table, table, nothing, halves, table)
