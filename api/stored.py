@@ -241,6 +241,9 @@ class StoredPartials:
         It is for outputs whose ``deduct`` is exact: counts, and sums of integers and decimals. For others an error
         says which frames :meth:`refresh` has to replace.
 
+        A frame keeps its first time if other events of the key are in it: a landmark window still starts there.
+        :meth:`refresh` with the events that are left restates it.
+
         Examples
         --------
         >>> import pyarrow as pa, framefold as ff
