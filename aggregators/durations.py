@@ -11,9 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import DurationError, shown
+from .weekdays import BusinessDays, business_days
 
-Duration = str | datetime.timedelta | int
-"""A duration: a string as Spark writes them ("1 hour 30 minutes"), a timedelta, or an integer for integer times."""
+Duration = str | datetime.timedelta | int | BusinessDays
+"""A duration: a string as Spark writes them ("1 hour 30 minutes"), a timedelta, or an integer for integer times.
+
+Also what :func:`~framefold.business_days` gives.
+"""
 
 MICROSECONDS = {
     "microsecond": 1,
@@ -27,6 +31,7 @@ MICROSECONDS = {
 LENGTHS = MICROSECONDS | {"nanosecond": Fraction(1, 1000)}
 """Of all units of fixed length, in microseconds: what is no whole number of these in all is refused."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
+BUSINESS = "business day"
 
 SHORT = {"ns": "nanosecond", "us": "microsecond", "usec": "microsecond", "micro": "microsecond"}
 SHORT |= dict.fromkeys(["\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"], "microsecond")
@@ -36,12 +41,14 @@ SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": 
 AMBIGUOUS = {"M": ("minute", "month"), "MS": ("millisecond", "month")}
 """Units that are one thing in one library and another in the next, in capitals."""
 OF_OTHERS = {"T": "minute", "L": "millisecond", "U": "microsecond", "ME": "month", "QE": "quarter"}
-OF_OTHERS |= {"YE": "year", "A": "year"}
+OF_OTHERS |= {"YE": "year", "A": "year", "B": BUSINESS}
 """Units of pandas that are none here, and what they are called."""
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 IN_ISO = {"Y": "year", "M": "month", "W": "week", "D": "day"}, {"H": "hour", "M": "minute", "S": "second"}
 
-PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]+)")
+PART = re.compile(
+    r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*((?i:business\s+days?\b)|[a-zA-Z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]+)"
+)
 """A number and its unit."""
 IN_INTEGERS = re.compile(r"\s*([+-]?\d+)i\s*")
 """As Polars writes steps of an integer."""
@@ -55,11 +62,13 @@ class Length(NamedTuple):
     months, microseconds
         Its calendar part, and the rest.
     calendar, mixed
-        Whether it has months, quarters or years, and whether it has other units beside them.
+        Whether it has months, quarters, years or business days, and whether it has other units beside them.
     in_days
         Whether it is written in days and weeks only; a timedelta is, if it has whole days.
     in_weeks
         Whether it is written in weeks only.
+    business
+        Its business days, if it is written in them.
     """
 
     months: int
@@ -68,6 +77,12 @@ class Length(NamedTuple):
     mixed: bool = False
     in_days: bool = False
     in_weeks: bool = False
+    business: BusinessDays | None = None
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """Its months, business days and microseconds."""
+        return self.months, 0 if self.business is None else self.business.count, self.microseconds
 
 
 def unit_named(unit: str) -> str:
@@ -76,7 +91,7 @@ def unit_named(unit: str) -> str:
     >>> unit_named("hrs"), unit_named("Months")
     ('hour', 'month')
     """
-    lower = unit.lower()
+    lower = " ".join(unit.lower().split())
     return SHORT.get(lower) or SHORT.get(lower.removesuffix("s")) or lower.removesuffix("s")
 
 
@@ -96,23 +111,26 @@ def length_of(duration: str, argument: str) -> Length:
         or months.
     """
     parts = _parts(duration, argument)
-    months, micros = Fraction(0), Fraction(0)
+    months, worked, micros = Fraction(0), Fraction(0), Fraction(0)
     for number, unit in parts:
         if unit in MONTHS:
             months += number * MONTHS[unit]
+        elif unit == BUSINESS:
+            worked += number
         else:
             micros += number * LENGTHS[unit]
     if micros.denominator > 1:
         raise DurationError(f"{argument} is {duration!r}, which is not a whole number of microseconds")
-    if any(unit in MONTHS and number.denominator > 1 for number, unit in parts):
+    if any(unit not in LENGTHS and number.denominator > 1 for number, unit in parts):
+        what = "business day" if worked.denominator > 1 else "month, quarter or year"
         raise DurationError(
-            f"{argument} is {duration!r}, and a part of a month, quarter or year has no fixed length; "
-            "expected whole ones"
+            f"{argument} is {duration!r}, and a part of a {what} has no fixed length; expected whole ones"
         )
     units = {unit for _, unit in parts}
-    calendar = not units.isdisjoint(MONTHS)
-    mixed = calendar and not units <= MONTHS.keys()
-    return Length(int(months), int(micros), calendar, mixed, units <= {"day", "week"}, units == {"week"})
+    calendar = not units <= LENGTHS.keys()
+    mixed = calendar and not (units <= MONTHS.keys() or units == {BUSINESS})
+    business = business_days(int(worked)) if BUSINESS in units else None
+    return Length(int(months), int(micros), calendar, mixed, units <= {"day", "week"}, units == {"week"}, business)
 
 
 def _parts(duration: str, argument: str) -> list[tuple[Fraction, str]]:
@@ -151,11 +169,13 @@ def _unit(duration: str, argument: str, number: str, unit: str) -> str:
             f"{_words(number, other)}"
         )
     name = unit_named(unit)
-    if name in LENGTHS or name in MONTHS:
+    if name in LENGTHS or name in MONTHS or name == BUSINESS:
         return name
     if (near := OF_OTHERS.get(unit.upper())) is not None:
         raise DurationError(f"{said} with the unit {unit!r} of pandas; expected {_words(number, near)}")
-    raise DurationError(f"{said} with the unknown unit {unit!r}; expected {UNITS}, or months, quarters or years")
+    raise DurationError(
+        f"{said} with the unknown unit {unit!r}; expected {UNITS}, or months, quarters, years or business days"
+    )
 
 
 def _words(number: str, unit: str) -> str:
@@ -171,12 +191,10 @@ def microseconds(duration: str, argument: str) -> int:
     Raises
     ------
     DurationError
-        If it does not parse, or has months, quarters or years, whose length is not fixed.
+        If it does not parse, or has months, quarters, years or business days, whose length is not fixed.
     """
     length = length_of(duration, argument)
-    if length.calendar:
-        unit = next(unit for _, unit in _parts(duration, argument) if unit in MONTHS)
-        raise DurationError(f"{argument} is {duration!r}, and a {unit} has no fixed length; expected {UNITS}")
+    _require_fixed(length, duration, argument)
     return length.microseconds
 
 
@@ -201,6 +219,8 @@ def written(duration: Any, argument: str) -> Length | int:
     if isinstance(duration, str):
         counted = IN_INTEGERS.fullmatch(duration)
         return int(counted[1]) if counted else length_of(duration, argument)
+    if isinstance(duration, BusinessDays):
+        return Length(0, 0, calendar=True, business=duration)
     if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
         expected = "a duration such as '1 hour', a timedelta or an integer"
         if duration is not None and not isinstance(duration, (bool, float, np.generic)):  # an expression, a list
@@ -210,11 +230,18 @@ def written(duration: Any, argument: str) -> Length | int:
 
 
 def fixed(duration: Any, argument: str) -> Length | int:
-    """What :func:`written` gives, of a duration of fixed length; DurationError where it has months."""
+    """What :func:`written` gives, of a duration of fixed length; DurationError where it has months or business days."""
     found = written(duration, argument)
-    if isinstance(found, Length) and isinstance(duration, str):
-        microseconds(duration, argument)
+    if isinstance(found, Length):
+        _require_fixed(found, duration, argument)
     return found
+
+
+def _require_fixed(length: Length, duration: Any, argument: str) -> None:
+    if length.calendar:
+        units = [unit for _, unit in _parts(duration, argument)] if isinstance(duration, str) else [BUSINESS]
+        unit = next(unit for unit in units if unit not in LENGTHS)
+        raise DurationError(f"{argument} is {duration!r}, and a {unit} has no fixed length; expected {UNITS}")
 
 
 def positive(duration: Any, argument: str, *, calendar: bool = False) -> None:
@@ -223,5 +250,5 @@ def positive(duration: Any, argument: str, *, calendar: bool = False) -> None:
     What an integer means is known with the time column, so that this checks it.
     """
     found = (written if calendar else fixed)(duration, argument)
-    if isinstance(found, Length) and max(found.months, found.microseconds) <= 0:
+    if isinstance(found, Length) and max(found.numbers) <= 0:
         raise DurationError(f"{argument} is {duration!r}; expected a duration above zero")

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .aggregators.errors import *
     from .aggregators.laws.check import *
     from .aggregators.operations import *
+    from .aggregators.weekdays import *
     from .events import *
     from .from_aggregator import *
     from .in_sql.sql import *
@@ -32,7 +33,8 @@ else:  # a name is there when it is asked for: the command line's help needs non
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
         "lookbacks", "plots", "in_sql.sql", "reading", "relations", "start", "stored", "together", "windows",
         "stream_metrics", "listeners",
-        "runtime.explain", "runtime.expressions.text", "runtime.windows", "spark.session.settings",
+        "runtime.explain", "runtime.expressions.text", "runtime.windows", "aggregators.weekdays",
+        "spark.session.settings",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
     _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")

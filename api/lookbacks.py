@@ -24,7 +24,7 @@ from .runtime.local import LocalEngine
 from .runtime.plan.bind import A_WINDOW
 from .runtime.plan.window_inputs import own_name
 from .runtime.windows.around import around
-from .runtime.windows.calendar import months, reach_of
+from .runtime.windows.calendar import business, in_calendar, reach_of
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import BOUNDS, Bounds, Spec, one_of
 from .runtime.windows.stepped import SteppedBack
@@ -140,7 +140,8 @@ def lookback(
     ----------
     *sizes
         How far windows look back, such as ``"1 hour"`` or ``"1 month"``. A day is 24 hours; months, quarters and years
-        go by the calendar, back to the same day of another month, or its last one.
+        go by the calendar, back to the same day of another month, or its last one. ``"5 business days"`` go back from
+        a time on a Wednesday to the same time on the Wednesday before; see :func:`business_days`.
     at
         A table with the key columns of the events, under their names, and a column ``at``, of the type of their time:
         anything that speaks Arrow, or a Spark DataFrame, which is collected. None: each event.
@@ -199,7 +200,7 @@ def told_apart(windows: Sequence[Spec | Lookback]) -> tuple[tuple[Spec, ...], Lo
 def check_size(size: Any) -> None:
     """QueryError unless a size is above zero, and of months or of other units, as far as is known."""
     positive(size, "lookback()", calendar=True)
-    months(size, "lookback()")
+    in_calendar(size, "lookback()")
     if isinstance(size, int) and size <= 0:
         raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
 
@@ -211,10 +212,14 @@ def suffix(size: Duration) -> str:
     ('7d', '24h', '90m', '5', '36h')
     >>> suffix("1 month"), suffix("2 years"), suffix("1 year 6 months")
     ('1mo', '2y', '18mo')
+    >>> suffix("5 business days")
+    '5bd'
     """
     length = written(size, "lookback()")
     if not isinstance(length, Length):
         return str(length)
+    if length.business is not None:
+        return f"{length.business.count}bd"
     word = ONE_UNIT.fullmatch(size) if isinstance(size, str) else None
     if word is not None and unit_named(word[2]) in UNITS:
         return word[1] + UNITS[unit_named(word[2])]
@@ -229,6 +234,9 @@ def before(size: Duration) -> Any:
     length = written(size, "lookback()")
     if not isinstance(length, Length):
         return -length
+    if length.business is not None:
+        back = length.business.times(-length.business.count)
+        return str(back) if isinstance(size, str) else back
     if isinstance(size, str) and ONE_UNIT.fullmatch(size):
         return f"-{size.strip()}"
     return f"-{length.months} months" if length.calendar else -datetime.timedelta(microseconds=length.microseconds)
@@ -245,7 +253,8 @@ def outputs_over(
     parts = [own for output in outputs.values() for windows_of in output.windows_of_parts() for own in windows_of]
     for size in (own for own in parts if not isinstance(own, Spec)):
         check_size(size)
-        known.setdefault(suffix(size), size)
+        if business(known.setdefault(suffix(size), size), "lookback()") != business(size, "lookback()"):
+            raise QueryError(f"lookback() has {suffix(size)!r} twice; expected sizes that differ")
     if len(known) > len(lookback.sizes):
         windows = replace(lookback, sizes=tuple(known.values())).windows(by)
     of_size = dict(zip(known, windows, strict=True))

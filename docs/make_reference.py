@@ -29,6 +29,7 @@ OF_MODULES = {
     "aggregators.errors": "errors",
     "aggregators.operations": "aggregates",
     "aggregators.laws.check": "own-aggregates",
+    "aggregators.weekdays": "windows",
     "from_aggregator": "own-aggregates",
     "relations": "relations",
     "runtime.windows": "windows",

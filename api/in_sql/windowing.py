@@ -166,10 +166,10 @@ def spec_of(call: Any, given: Mapping[str, Any], *, in_hours: bool = False) -> S
     return sliding(size, slide, gaps="allow", **offset)
 
 
-def ticks(length: Duration) -> tuple[int, int]:
+def ticks(length: Duration) -> tuple[int, int, int]:
     """What durations are compared by."""
     found = written(length, "sql()")
-    return (found.months, found.microseconds) if isinstance(found, Length) else (0, found)
+    return found.numbers if isinstance(found, Length) else (0, 0, found)
 
 
 def duration(node: Any, *, in_hours: bool = False) -> Any:
@@ -178,6 +178,8 @@ def duration(node: Any, *, in_hours: bool = False) -> Any:
         return before(duration(node.this, in_hours=in_hours))
     if kind(node) == "Interval":
         unit = node.args.get("unit")
+        if unit is not None and unit.sql().lower() == "business":  # sqlglot drops the word after it
+            raise refused(node, f"the text '{node.this.name} business days' without INTERVAL")
         words: Any = f"{node.this.name} {'' if unit is None else unit.sql().lower()}".strip()
     else:
         words = literal(node)

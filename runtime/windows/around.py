@@ -52,7 +52,7 @@ class Around(Spec):
         start, end = (reach_of(time, value, "time", self.timezone) for value in self.time)
         if start.calendar is end.calendar is None:
             check_ascending("time", self.time, start.ticks, end.ticks, partial(in_words, type=time.type))
-        elif start.least > end.most or (start.calendar and end.calendar and start.months > end.months):
+        elif start.least > end.most or (start.calendar == end.calendar and start.units > end.units):
             raise QueryError(f"time is {self.time!r}, whose first bound is after its last; expected it before")
         return AroundTime(time=time, start=start, end=end, closed=self.closed, min_samples=self.min_samples)
 
@@ -78,7 +78,8 @@ def around(
         ``(0, 2)`` for it and the two after. ``window`` then has the times of the first and the last row.
     time
         The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event. A day is 24
-        hours; months, quarters and years go by the calendar, from a day to the same day of another month, or its last.
+        hours; months, quarters and years go by the calendar, from a day to the same day of another month, or its last,
+        and business days from one business day to another: see :func:`business_days`.
     closed
         Which ends belong to the window: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
     min_fill

@@ -1,4 +1,4 @@
-"""Windows of calendar units: months, quarters, years; days or weeks of a time zone, however long they are."""
+"""Windows of calendar units: months, quarters, years; business days; days or weeks of a time zone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.durations import Length, written
+from ...aggregators.durations import BUSINESS, Length, written
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Ints
+from ...aggregators.weekdays import BusinessDays
 from ..columns.months import LAST, SHORTEST, day_of, month_of
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
 from ..frames.months_back import MonthsBack
@@ -35,6 +36,16 @@ def calendar(
         If units are mixed, or do not fit the time column or the zone.
     """
     zone = zone_of(time, timezone)
+    in_size, in_step = business(size, "size"), business(every, "every")
+    if in_size is not None or in_step is not None:
+        if in_size is None or in_step is None or in_step.times(in_size.count) != in_size:
+            raise DurationError(
+                f"size is {size!r} and every is {every!r}; expected both in the same business days, or "
+                f"ff.lookback({size!r}, every={every!r})"
+            )
+        require_dates(time, size, "size")
+        first, of_business = business_ahead(time, in_step, offset, zone)
+        return Steps(in_size.count, in_step.count, first % in_step.count), of_business
     length, step = months(size, "size"), months(every, "every")
     if length is None and step is None:
         if timezone is None and (zone is None or not in_days(every)):
@@ -52,9 +63,8 @@ def calendar(
             )
         if zone is None:
             return None
-        in_size, in_step = days
         first, clock = days_ahead(time, every, offset, zone)
-        return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
+        return Steps(*days, first % days[1]), Calendar(time, "day", clock, zone)
     first, of_months = months_ahead(time, size, "size", 0 if step is None else offset, zone)
     if length is None:
         raise DurationError(
@@ -85,19 +95,14 @@ def months_ahead(
     DurationError
         If times are integers, or the offset has too many days for a month.
     """
-    if pa.types.is_integer(time.type):
-        raise DurationError(
-            f"{argument} is {every!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
-        )
-    if isinstance(offset, datetime.datetime):
-        start = ticks_since_epoch(time, offset)
-    if start is not None:
+    require_dates(time, every, argument)
+    if (start := start_of(time, offset, start)) is not None:
         day, clock = day_at(time, start, zone)
         (month,), (ahead,) = month_of(np.array([day]))
         return int(month), Calendar(time, "month", clock, zone, int(ahead))
     found, beside = written(offset, "offset"), offset
     if isinstance(found, Length):
-        if not -SHORTEST * DAY <= found.microseconds < (LAST + 1) * DAY:
+        if found.business is not None or not -SHORTEST * DAY <= found.microseconds < (LAST + 1) * DAY:
             raise DurationError(
                 f"offset is {offset!r}, and windows are months long; expected months, and from -{SHORTEST} to {LAST} "
                 "days beside them, such as '1 month 14 days'"
@@ -107,28 +112,83 @@ def months_ahead(
     return found.months if isinstance(found, Length) else 0, Calendar(time, "month", clock, zone, ahead)
 
 
+def business_ahead(
+    time: TimeColumn, every: BusinessDays, offset: Any, zone: str | None, start: int | None = None
+) -> tuple[int, Calendar]:
+    """The business day from which windows are counted, and business days that begin at the hour of an offset.
+
+    ``start`` is a tick at which a step begins, in place of an offset; of a day off, the next business day counts.
+
+    Raises
+    ------
+    DurationError
+        If the offset has days, or business days other than those of the windows.
+    """
+    own = business(offset, "offset")
+    if (start := start_of(time, offset, start)) is not None:
+        day, clock = day_at(time, start, zone)
+        (first,) = every.numbers(every.later(np.array([day]), 0)).tolist()
+    else:
+        first, clock = (0, time.duration(offset, "offset")) if own is None else (own.count, 0)
+    if abs(clock) >= ticks_of_day(time) or (own is not None and own.times(every.count) != every):
+        raise DurationError(
+            f"offset is {offset!r}, and windows are of {every}; expected the same business days, or less than a day"
+        )
+    return first, Calendar(time, BUSINESS, clock, zone, business=every.times(1))
+
+
+def require_dates(time: TimeColumn, duration: Any, argument: str) -> None:
+    """DurationError unless a time column has dates, which a duration in calendar units needs."""
+    if pa.types.is_integer(time.type):
+        raise DurationError(
+            f"{argument} is {duration!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
+        )
+
+
+def start_of(time: TimeColumn, offset: Any, start: int | None) -> int | None:
+    """The tick at which a step begins, if it is known, or if an offset is a time."""
+    return ticks_since_epoch(time, offset) if isinstance(offset, datetime.datetime) else start
+
+
 def months(duration: Any, argument: str) -> int | None:
     """The months of a duration written in months, quarters or years; None where it has other units.
 
     Raises
     ------
     DurationError
-        If it mixes them with units of fixed length.
+        If it mixes them with other units.
     """
-    found = written(duration, argument) if isinstance(duration, str) else None
+    found = in_calendar(duration, argument)
+    return None if found is None or found.business is not None else found.months
+
+
+def business(duration: Any, argument: str) -> BusinessDays | None:
+    """The business days of a duration written in them; None where it has other units.
+
+    Raises
+    ------
+    DurationError
+        If it mixes them with other units.
+    """
+    found = in_calendar(duration, argument)
+    return None if found is None else found.business
+
+
+def in_calendar(duration: Any, argument: str) -> Length | None:
+    """A duration written in months or in business days; None where its length is fixed."""
+    found = written(duration, argument) if isinstance(duration, (str, BusinessDays)) else None
     if not isinstance(found, Length) or not found.calendar:
         return None
     if found.mixed:
-        raise DurationError(
-            f"{argument} is {duration!r}, which mixes months with other units; expected whole months, quarters or years"
-        )
-    return found.months
+        units, whole = ("months", "months, quarters or years") if found.business is None else ("business days",) * 2
+        raise DurationError(f"{argument} is {duration!r}, which mixes {units} with other units; expected whole {whole}")
+    return found
 
 
 def in_whole_months(duration: Any) -> bool:
     """Whether a duration is written in months, quarters or years alone."""
     found = None if isinstance(duration, datetime.datetime) else written(duration, "offset")
-    return isinstance(found, Length) and found.calendar and not found.mixed
+    return isinstance(found, Length) and found.calendar and not found.mixed and found.business is None
 
 
 def in_days(duration: Any) -> bool:
@@ -171,9 +231,7 @@ def days_ahead(
 
     ``start`` is a tick at which a day begins, in place of an offset.
     """
-    if isinstance(offset, datetime.datetime):
-        start = ticks_since_epoch(time, offset)
-    if start is not None:
+    if (start := start_of(time, offset, start)) is not None:
         return day_at(time, start, zone)
     ahead, clock = divmod(time.duration(offset, "offset"), ticks_of_day(time))
     return ahead + (MONDAY if in_weeks(every) else 0), clock
@@ -248,13 +306,13 @@ def is_known(zone: str) -> bool:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a window reaches from its own time: some ticks later, or some months on a calendar.
+    """How far a window reaches from its own time: some ticks later, or some months or business days on a calendar.
 
     ``least`` and ``most`` bound it in ticks; they are negative before the time itself.
     """
 
     ticks: int = 0
-    months: int = 0
+    units: int = 0
     calendar: Calendar | None = None
 
     @property
@@ -271,50 +329,53 @@ class Reach:
     def _ends(self) -> tuple[int, int]:
         if self.calendar is None:
             return self.ticks, self.ticks
-        far = self.calendar.most_ticks(abs(self.months))
-        return (-far, 0) if self.months < 0 else (0, far)
+        far = self.calendar.most_ticks(abs(self.units))
+        return (-far, 0) if self.units < 0 else (0, far)
 
     def of(self, ticks: Ints) -> Ints:
         """Where it ends, for each of some ticks."""
         if self.calendar is None:
             return ticks + self.ticks if self.ticks else ticks
-        return self.calendar.moved(ticks, self.months)
+        return self.calendar.moved(ticks, self.units)
 
     def back(self) -> Reach:
         """The same as far the other way."""
-        return Reach(-self.ticks, -self.months, self.calendar)
+        return Reach(-self.ticks, -self.units, self.calendar)
 
     def words(self, time: TimeColumn) -> str:
         """The reach in words."""
         if self.calendar is None:
             return ("-" if self.ticks < 0 else "") + describe(abs(self.ticks), time.type)
-        return ("-" if self.months < 0 else "") + self.calendar.length(abs(self.months)) + self.calendar.in_zone
+        return ("-" if self.units < 0 else "") + self.calendar.length(abs(self.units)) + self.calendar.in_zone
 
 
 def reach_of(time: TimeColumn, duration: Duration, argument: str, timezone: str | None) -> Reach:
-    """How far a duration reaches: months by the calendar of a zone, or else of the column; all others in ticks.
+    """How far a duration reaches: by the calendar of a zone, or else of the column, in months or business days.
+
+    All other durations reach some ticks.
 
     Raises
     ------
     DurationError, QueryError
-        If it mixes months with other units, or does not fit the time column or the zone.
+        If it mixes units, or does not fit the time column or the zone.
     """
     if timezone is not None:
         require_zone(time, timezone)
-    number = months(duration, argument)
-    if number is None:
+    found = in_calendar(duration, argument)
+    if found is None:
         return Reach(time.duration(duration, argument))
-    if pa.types.is_integer(time.type):
-        raise DurationError(
-            f"{argument} is {duration!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
-        )
-    return Reach(0, number, Calendar(time, "month", 0, zone_of(time, timezone)))
+    require_dates(time, duration, argument)
+    zone, worked = zone_of(time, timezone), found.business
+    if worked is None:
+        return Reach(0, found.months, Calendar(time, "month", 0, zone))
+    return Reach(0, worked.count, Calendar(time, BUSINESS, 0, zone, business=worked.times(1)))
 
 
 @dataclass(frozen=True)
 class Calendar:
     """Months (``unit`` is ``"month"``) or days (``"day"``) of a zone, numbered from the beginning of 1970.
 
+    Business days (:data:`BUSINESS`) are numbered from a Monday, as ``business`` does.
     ``clock`` is the time of day at which days start, in ticks; ``ahead`` is the day of a month, from 0, on which
     months start, or on the last one of a shorter month.
     """
@@ -324,6 +385,7 @@ class Calendar:
     clock: int = 0
     zone: str | None = None
     ahead: int = 0
+    business: BusinessDays | None = None
 
     def __post_init__(self) -> None:
         if self.zone is not None and not is_known(self.zone):
@@ -333,12 +395,15 @@ class Calendar:
             )
 
     def most_ticks(self, units: int) -> int:
-        """An upper bound of the ticks of some months or days."""
-        days = units * (31 if self.unit == "month" else 1) + 2
-        return days if pa.types.is_date(self.time.type) else days * DAY
+        """An upper bound of the ticks of some months or days, also of business days from a day off on."""
+        if self.business is not None:
+            days = self.business.most_days(units + 1)
+        else:
+            days = units * (31 if self.unit == "month" else 1)
+        return (days + 2) * ticks_of_day(self.time)
 
     def units(self, ticks: Ints) -> Ints:
-        """The number of the month or day since 1970 that each tick is in."""
+        """The number of the month, day or business day that each tick is in."""
         if self.zone is None or not len(ticks):
             return self._local_units(ticks)
         # Where clocks go back across midnight, a day's beginning comes twice: it begins with the first one.
@@ -353,6 +418,8 @@ class Calendar:
         days = ticks
         if not pa.types.is_date(self.time.type):
             days = (self.local(ticks) - self.clock) // DAY
+        if self.business is not None:
+            return self.business.numbers(days)
         if self.unit == "day":
             return days
         month, _ = month_of(days)
@@ -361,10 +428,12 @@ class Calendar:
         return month
 
     def begins(self, numbers: Ints) -> Ints:
-        """The tick at which each month or day begins."""
+        """The tick at which each month, day or business day begins."""
         days = numbers
         if self.unit == "month":
             days = day_of(numbers, self.ahead)
+        if self.business is not None:
+            days = self.business.days(numbers)
         if pa.types.is_date(self.time.type):
             return days
         if self.zone is None:
@@ -395,16 +464,27 @@ class Calendar:
         instants = pc.assume_timezone(times, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 
-    def moved(self, ticks: Ints, months: int) -> Ints:
-        """The ticks some months later: at the same time of day, on the same day, or the last one of a shorter month."""
+    def moved(self, ticks: Ints, units: int) -> Ints:
+        """The ticks some months or business days later, at the same time of day.
+
+        It is the same day of another month, or the last one of a shorter month. Business days later than a day off
+        are those later than the beginning of the next business day; no business days later is the tick itself.
+        """
+        if self.business is not None and not units:
+            return ticks
         dates = pa.types.is_date(self.time.type)
         local, clock = (ticks, np.zeros_like(ticks)) if dates else np.divmod(self.local(ticks), DAY)
-        month, day = month_of(local)
-        days = day_of(month + months, day)
+        if self.business is None:
+            month, day = month_of(local)
+            days = day_of(month + units, day)
+        else:
+            days, clock = self.business.later(local, units), np.where(self.business.are_off(local), 0, clock)
         return days if dates else self._instants(days * DAY + clock)
 
     def length(self, units: int) -> str:
         """Some months or days, in words."""
+        if self.business is not None:
+            return str(self.business.times(units))
         return f"{units} {self.unit}{'' if units == 1 else 's'}"
 
     @property

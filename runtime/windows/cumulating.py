@@ -8,16 +8,17 @@ from typing import Unpack
 
 import numpy as np
 
-from ...aggregators.durations import positive
+from ...aggregators.durations import BUSINESS, positive
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
+from ...aggregators.weekdays import BusinessDays
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling
 from ..frames.numbered import NumberedWindows
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
 from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
-from .calendar import Calendar, in_days, months, moved
+from .calendar import Calendar, business, in_days, months, moved, ticks_of_day, zone_of
 from .choices import Cumulated, with_named
 from .grid import Grid, Offset, grid
 from .spec import Spec, checked
@@ -46,24 +47,32 @@ class Cumulating(Spec):
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
         cycles = grid(time, self.size, "size", self.offset, self.timezone)
+        size_worked, worked = business(self.size, "size"), business(self.every, "every")
         in_months, every_months = months(self.size, "size"), months(self.every, "every")
-        if in_months is None or every_months is None:
+        if size_worked is not None or worked is not None:
+            every, whole = self._in_business_days(size_worked, worked)
+        elif in_months is None or every_months is None:
             every = time.length(self.every, "every")
             whole = in_months is not None or time.length(self.size, "size") % every == 0
         else:
             every, whole = every_months, in_months % every_months == 0
         if not whole:
             raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
-        if in_months is None and self.timezone is not None and not in_days(self.size):
+        fixed = in_months is None and size_worked is None
+        if fixed and self.timezone is not None and not in_days(self.size):
             raise DurationError(
                 f"size is {self.size!r} in the time zone {self.timezone!r}; expected whole days or weeks, or no "
                 "timezone"
             )
         steps: Grid | None = None
         days: Calendar | None = None
-        if cycles.calendar is None:
+        if worked is not None and size_worked is None:
+            clock = cycles.origin % ticks_of_day(time) if cycles.calendar is None else cycles.calendar.clock
+            zone = zone_of(time, self.timezone)
+            days = Calendar(time, BUSINESS, clock, zone, business=worked.times(1))
+        elif cycles.calendar is None:
             steps = Grid(every, cycles.origin)
-        elif every_months is not None:
+        elif every_months is not None or worked is not None:
             steps = Grid(every, cycles.origin, cycles.calendar)
         elif in_months is not None:
             if cycles.calendar.zone is not None and in_days(self.every):
@@ -76,6 +85,16 @@ class Cumulating(Spec):
             moved="" if in_months is not None else moved(time, self.size, self.offset, self.timezone),
             fill=None if self.filling is None else self.filling.bind(time, self.closed, self.timezone),
         )  # fmt: skip
+
+    def _in_business_days(self, size: BusinessDays | None, every: BusinessDays | None) -> tuple[int, bool]:
+        """The business days of a step, and whether the size has whole steps; DurationError unless they go together."""
+        by_calendar = months(self.size, "size") is not None or in_days(self.size)
+        if every is None or (not by_calendar if size is None else every.times(size.count) != size):
+            raise DurationError(
+                f"size is {self.size!r} and every is {self.every!r}; expected both in the same business days, or steps "
+                "of business days and a size in days, weeks, months, quarters or years"
+            )
+        return every.count, size is None or size.count % every.count == 0
 
 
 @with_named(Cumulated)
@@ -93,7 +112,7 @@ def cumulating(size: Duration, every: Duration | None = None, **options: Unpack[
     every
         The step, such as ``"1 day"`` of a month: month to date. One of hours, or of less, counts from the beginning of
         each cycle of days or months in a zone, in hours that have passed, whatever clocks do there; the last step is
-        shorter where it does not divide the cycle.
+        shorter where it does not divide the cycle. Steps of :func:`business_days` end where a business day begins.
     offset, closed, timezone, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
         As for :func:`sliding`.
 
@@ -154,7 +173,7 @@ class Cycles(NumberedWindows, WithValidity):
         """The numbers of a cycle."""
         if self.steps is not None:
             return self.cycles.every // self.steps.every
-        return -(-self.cycles.most_ticks // (self.every if self.days is None else self.every * DAY))
+        return -(-self.cycles.most_ticks // (self.every if self.days is None else self.every * ticks_of_day(self.time)))
 
     @property
     def numberings(self) -> tuple[Numbering] | None:
@@ -216,7 +235,8 @@ class Cycles(NumberedWindows, WithValidity):
         """When some steps of a cycle have passed: all of them with it."""
         begins, passed = self.cycles.begins(cycle), steps * self.every
         begins = begins + passed if self.days is None else self.days.begins(self.days.units(begins) + passed)
-        found: Ints = np.minimum(begins, self.cycles.begins(cycle + 1))
+        # A business day may have begun before its cycle.
+        found: Ints = np.clip(begins, self.cycles.begins(cycle), self.cycles.begins(cycle + 1))
         return found
 
     def _ends(self, numbers: Ints) -> Ints:

@@ -9,14 +9,25 @@ from typing import Any
 from ...aggregators.durations import written
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
-from .calendar import Calendar, days_ahead, in_days, monday, months, months_ahead, zone_of
+from .calendar import (
+    Calendar,
+    business,
+    business_ahead,
+    days_ahead,
+    in_days,
+    monday,
+    months,
+    months_ahead,
+    require_dates,
+    zone_of,
+)
 
 Offset = Duration | datetime.datetime
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Steps of ``every`` units, counted from ``origin``: units are ticks, or the days or months of a calendar.
+    """Steps of ``every`` units, counted from ``origin``: ticks, or days, business days or months of a calendar.
 
     Examples
     --------
@@ -63,7 +74,7 @@ def grid(
     timezone: str | None = None,
     start: int | None = None,
 ) -> Grid:
-    """The steps of a duration: of months; of days and weeks in a zone, where there is one; else of fixed length.
+    """The steps of a duration: of months or business days; of days and weeks in a zone, if any; else of fixed length.
 
     ``start`` is a tick at which a step begins, in place of an offset.
 
@@ -76,6 +87,10 @@ def grid(
     if in_months is not None:
         first, of_months = months_ahead(time, every, argument, offset, zone, start)
         return Grid(in_months, first % in_months, of_months)
+    if (worked := business(every, argument)) is not None:
+        require_dates(time, every, argument)
+        first, of_business = business_ahead(time, worked, offset, zone, start)
+        return Grid(worked.count, first % worked.count, of_business)
     length = time.length(every, argument)
     if zone is None or not in_days(every):
         if start is not None:

@@ -90,13 +90,15 @@ def sliding(size: Duration, every: Duration | None = None, **options: Unpack[Sli
         Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
         integer. Both may be calendar units: months, quarters and years, or days and weeks, which begin on a Monday.
         Months every few days end on days of the grid, and begin on the same day of an earlier month, or the last one
-        of a shorter month: ``sliding("1 month", every="1 day")`` has ``[28 February, 30 March)``.
+        of a shorter month: ``sliding("1 month", every="1 day")`` has ``[28 February, 30 March)``. Both may be business
+        days: ``"5 business days"``, or :func:`business_days` with holidays. A day off counts with the one before it.
     offset
         Where the grid of windows starts, counted from the epoch in UTC, for weeks from a Monday; or a time in UTC at
         which some window starts. Days, weeks and months count from the beginning of 1970 in their time zone:
         ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not. Months take days and hours,
         too: those of ``"14 days"`` begin on the 15th, years of ``"3 months 5 days"`` on 6 April. A shorter month
-        begins on its last day: ``"30 days"`` is the 31st of January, and the 28th or 29th of February.
+        begins on its last day: ``"30 days"`` is the 31st of January, and the 28th or 29th of February. Business days
+        count from a Monday; they take business days, or hours: ``"-7 hours"`` begins them at 17:00 on the day before.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone

@@ -75,6 +75,7 @@ def test_events_that_last(folder: Path) -> None:
             ff.policy(ff.by_time("5 minutes"), ff.by_delta("x", 0.5))),
         ("1 day", {"timezone": "Europe/Berlin"}, ff.tumbling("1 day", timezone="Europe/Berlin")),
         ("tumbling:1 month", {"timezone": "Asia/Tokyo"}, ff.tumbling("1 month", timezone="Asia/Tokyo")),
+        ("5 business days", {"every": "1 business day"}, ff.sliding("5 business days", every="1 business day")),
     ],
 )  # fmt: skip
 def test_text_is_read_as_python_writes_it(

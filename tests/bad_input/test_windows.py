@@ -38,6 +38,29 @@ ask(ff.tumbling("1 day", timezone="Europe/Berlin"), time="naive")  # -> has no z
 ask(ff.tumbling("1 day", timezone="Mars/Base"), time="ts")  # -> expected the name of a zone
 ask(ff.tumbling("1 year", offset="45 days"), time="ts")  # -> from -28 to 30 days beside them, such as '1 month 14 days'
 ask(ff.tumbling("0 months"), time="ts")  # -> size is '0 months'; expected a duration above zero
+ask(ff.tumbling("5 business days"))  # -> size is '5 business days', but the time 't' is an integer column
+ask(ff.landmark(every=ff.business_days(5)))  # -> every is business_days(5), but the time 't' is an integer column
+ask(ff.tumbling("1 business day 2 hours"), time="ts")  # -> which mixes business days with other units; expected whole
+ask(ff.sliding("5 business days", every="1 hour"), time="ts")
+    # -> expected both in the same business days, or ff.lookback('5 business days', every='1 hour')
+ask(ff.sliding("5 business days", every=ff.business_days(1, holidays=["2026-12-25"])), time="ts")
+    # -> every is business_days(1, holidays=<1 day>); expected both in the same business days
+ask(ff.tumbling("1 business day", offset="1 day"), time="ts")
+    # -> offset is '1 day', and windows are of 1 business day; expected the same business days, or less than a day
+ask(ff.tumbling("1 month", offset="1 business day"), time="ts")  # -> expected months, and from -28 to 30 days
+ask(ff.tumbling("1 week", offset="1 business day"), time="ts")  # -> and a business day has no fixed length
+ask(ff.cumulating("1 business day", every="1 hour"), time="ts")
+    # -> expected both in the same business days, or steps of business days and a size in days, weeks, months
+ask(ff.cumulating("36 hours", every="1 business day"), time="ts")  # -> and a size in days, weeks, months
+ask(ff.cumulating("5 business days", "2 business days"), time="ts")  # -> expected a size in whole steps
+ff.session("1 business day")  # -> gap is '1 business day', and a business day has no fixed length
+ff.by_time(ff.business_days(1))  # -> by_time() is business_days(1), and a business day has no fixed length
+ff.tumbling(ff.business_days(0))  # -> size is business_days(0); expected a duration above zero
+ff.business_days(1.5)  # -> count is 1.5; expected a whole number of business days
+ff.business_days(5, "Mo Tu")  # -> weekmask is 'Mo Tu'; expected the business days of a week, such as 'Mon Tue Wed
+ff.business_days(5, holidays="2026-12-25")  # -> holidays is '2026-12-25'; expected a list of dates
+ff.business_days(5, holidays=["Christmas"])  # -> holidays is ['Christmas']; expected a list of dates
+ff.business_days(5, holidays=[None])  # -> holidays is [None]; expected a list of dates
 ask(ff.tumbling("1 day", offset=dt.datetime(2026, 1, 1, 9)), time="ts")
     # -> which is not in UTC; expected a time in UTC
 ask(ff.tumbling(5, offset=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)))  # -> expected a duration since the epoch

@@ -92,6 +92,8 @@ REFUSED = {
     "2QE": "expected '2 quarters'", "1A": "expected '1 year'", "5 ns": "which is not a whole number of microseconds",
     "1 fortnight": "with the unknown unit 'fortnight'; expected weeks, days",
     "1.5 months": "a part of a month, quarter or year has no fixed length; expected whole ones",
+    "5B": "with the unit 'B' of pandas; expected '5 business days'",
+    "1.5 business days": "a part of a business day has no fixed length; expected whole ones",
     "0.5 years": "expected whole ones", "PT1H30": "which is not a duration; expected a number and a unit",
     "P": "which is not a duration", "0 hours": "expected a duration above zero",
     "-1 hour": "expected a duration above zero", "0 months": "expected a duration above zero",

@@ -26,7 +26,7 @@ def test_it_runs() -> None:
     result = typed_program.local()
     assert result["words"].to_pylist() == [["a"], ["b"]]
     assert result["dot"].to_pylist() == [2 * (1 * 1 + 4 * 2), 2 * (2 * 3 + 3 * 2)]
-    assert len(typed_program.all_windows()) == 10
+    assert len(typed_program.all_windows()) == 11
     assert issubclass(typed_program.ERRORS[1], ValueError)
 
 

@@ -151,7 +151,8 @@ def all_windows() -> list[Any]:
     """One of every kind."""
     return [
         ff.sliding(4, every=2, closed="right", empty="emit", min_fill="full", emit="on_change", stamp="end"),
-        ff.tumbling(4), ff.cumulating(4, every=2), ff.landmark(), ff.session(2), ff.last_rows(2, ties="arrival"),
+        ff.tumbling(4), ff.tumbling(ff.business_days(5, holidays=["2026-12-25"])),
+        ff.cumulating(4, every=2), ff.landmark(), ff.session(2), ff.last_rows(2, ties="arrival"),
         ff.around(rows=(-2, 0)), ff.policy(evict=ff.by_time(2), trigger=ff.by_count(1)),
         ff.policy(evict=ff.by_delta("x", 2.0), trigger=ff.by_count(1)),
         ff.windows_from(pa.table({"from": [0], "to": [3]}), start="from", end="to", closed="both"),

@@ -1,11 +1,18 @@
-"""Windows with numbers, on a grid of times: sliding, tumbling, calendar units, cumulating; and landmarks, sessions."""
+"""Windows with numbers, on a grid of times: sliding, tumbling, calendar units, cumulating; and landmarks, sessions.
+
+Business days are objects with ``count``, ``weekmask`` and ``holidays``.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from .windows_rows import Brute, Row, Window, changes, each_key, holds, overlaps, stamped
 
@@ -55,10 +62,10 @@ def numbered(
 
 
 def sliding(
-    size: int | str,
-    every: int | str,
+    size: Any,
+    every: Any,
     *,
-    offset: int | str = 0,
+    offset: Any = 0,
     timezone: str | None = None,
     dates: bool = False,
     **rest: str,
@@ -66,8 +73,14 @@ def sliding(
     """R15, R26: [offset + k every, offset + k every + size) for all k, fixed by the clock and not by events."""
     if isinstance(size, str):
         return numbered(*calendar(size, str(every), str(offset or ""), timezone, DAY if dates else MICROSECOND), **rest)
-    assert isinstance(every, int)
-    assert isinstance(offset, int)
+    if not isinstance(size, int):
+        begins, number = business(size, offset, timezone, DAY if dates else MICROSECOND)
+        length, step = size.count, every.count
+        return numbered(
+            lambda k: (begins(k * step), begins(k * step + length)),
+            lambda time: range((number(time) - length - 3) // step, (number(time) + 3) // step + 1),
+            **rest,
+        )
 
     def bounds(k: int) -> tuple[int, int]:
         return offset + k * every, offset + k * every + size
@@ -78,9 +91,28 @@ def sliding(
     return numbered(bounds, near, **rest)
 
 
-def tumbling(size: int | str, **rest: str) -> Brute:
+def tumbling(size: Any, **rest: Any) -> Brute:
     """R15: size and step are one."""
-    return sliding(size, size, **rest)  # type: ignore[arg-type]
+    return sliding(size, size, **rest)
+
+
+def business(
+    of: Any, offset: Any, timezone: str | None, tick: dt.timedelta
+) -> tuple[Callable[[int], int], Callable[[int], int]]:
+    """When each business day begins, by its number, and about the number of that of an instant: found day by day.
+
+    Numbers begin at Monday 1969-12-29, or the first business day after it; an offset is business days, or hours.
+    """
+    every_day = np.arange(-2000, 20000)
+    worked = np.is_busday(every_day.astype("datetime64[D]"), weekmask=of.weekmask, holidays=list(of.holidays))
+    days = every_day[worked].tolist()
+    zero, shift = bisect_left(days, -3), parse(offset or "")[1] if isinstance(offset, int | str) else dt.timedelta()
+    zero += 0 if isinstance(offset, int | str) else offset.count
+
+    def begins(number: int) -> int:
+        return shown(EPOCH + days[zero + number] * DAY + shift, timezone, tick)
+
+    return begins, lambda time: bisect_right(days, (time * tick).days) - zero
 
 
 def parse(duration: str) -> tuple[int, dt.timedelta]:
@@ -144,19 +176,29 @@ def calendar(
 
 
 def cumulating(
-    size: int | str,
-    every: int | str,
+    size: Any,
+    every: Any,
     *,
-    offset: int | str = 0,
+    offset: Any = 0,
     timezone: str | None = None,
     dates: bool = False,
     **rest: str,
 ) -> Brute:
     """[c, c + every), [c, c + 2 every), .. [c, c + size), then anew from c + size, as Flink's cumulate has it."""
     if isinstance(size, str):
-        return to_date(size, str(every), str(offset or ""), timezone, DAY if dates else MICROSECOND, **rest)
-    assert isinstance(every, int)
-    assert isinstance(offset, int)
+        tick = DAY if dates else MICROSECOND
+        return to_date(size, every, str(offset or ""), timezone, tick, **rest)
+    if not isinstance(size, int):
+        begins, number = business(size, offset, timezone, DAY if dates else MICROSECOND)
+        length, step = size.count, every.count
+        in_cycle = length // step
+        return numbered(
+            lambda k: (begins(k // in_cycle * length), begins(k // in_cycle * length + (k % in_cycle + 1) * step)),
+            lambda time: range(
+                ((number(time) - 3) // length - 1) * in_cycle, ((number(time) + 3) // length + 2) * in_cycle
+            ),
+            **rest,
+        )
     steps = size // every
 
     def bounds(k: int) -> tuple[int, int]:
@@ -171,15 +213,28 @@ def cumulating(
 
 
 def to_date(
-    size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta, *, closed: str = "left",
+    size: str, every: Any, offset: str, timezone: str | None, tick: dt.timedelta, *, closed: str = "left",
     empty: str = "skip", emit: str = "every", stamp: str = "interval",
 ) -> Brute:  # fmt: skip
-    """Months or years that grow by days or months of a wall clock, the last step as far as the cycle goes."""
+    """Months or years that grow by days or months of a wall clock, the last step as far as the cycle goes.
+
+    Cycles that grow by business days do so where business days begin, counted from the one that begins a cycle, or
+    had begun before it.
+    """
     cycle, near = calendar(size, size, offset, timezone, tick)
-    months, days = parse(every)[0], parse(every)[1].days
+    months, days = (parse(every)[0], parse(every)[1].days) if isinstance(every, str) else (0, 0)
     (ahead, shift), length = parse(offset), parse(size)[0]
 
     def ends(k: int) -> Iterator[int]:
+        if not isinstance(every, str):
+            begins, about = business(every, f"{shift.seconds // 3600} hours", timezone, tick)
+            start, end = cycle(k)
+            number = max(n for n in range(about(start) - 3, about(start) + 4) if begins(n) <= start) + every.count
+            while begins(number) < end:
+                yield begins(number)
+                number += every.count
+            yield end
+            return
         month = ahead + k * length
         for step in range(1, 32 * length):
             wall = month_on(month + step * months, shift) + step * days * DAY

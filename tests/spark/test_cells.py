@@ -194,10 +194,11 @@ SQL_QUERIES: dict[str, Query] = {
     "filled gaps": (ff.sliding("5 minutes", "45 minutes", gaps="allow", **FILLED), FEW, {}),
     "two of days": ([ff.sliding("5 days", "3 days"), ff.tumbling("2 days", offset="1 day")], FEW, {"time": "day"}),
 }
+TRADING_DAY = ff.business_days(1, "Sun Mon Tue Wed Thu", holidays=["2021-10-31"])
 TASK_QUERIES: dict[str, Query] = {
     "values": (ff.sliding("20 minutes", "5 minutes"), VALUES | {"own": Total("n")}, {}),
     "days of a zone": ([ff.tumbling("1 day", timezone="Europe/Berlin"), ff.session("4 minutes")], SUMS | VALUES, {}),
-    "months": ([ff.sliding("1 month", "1 day"), ff.tumbling("1 month")], FEW, ONE_KEY),
+    "months": ([ff.sliding("1 month", "1 day"), ff.tumbling("1 month"), ff.tumbling(TRADING_DAY)], FEW, ONE_KEY),
     "days of files": (ff.tumbling("1 day"), FEW | {"last": ff.Max("eastern")}, {"time": "eastern", "by": "k"}),
     "filled": (ff.sliding("20 minutes", "10 minutes", **FILLED, fill_keys=MORE_KEYS), FEW, {}),
     "lives": (ff.sliding("40 minutes", "15 minutes"), OF_LIVES, LIVES),

@@ -43,6 +43,16 @@ def test_files(key: str, tmp_path: Path) -> None:
     assert ff.sql(query, t=ff.parquet(tmp_path / "t.parquet")).equals(ff.sql(query, t=TRIPS))
 
 
+def test_business_days_are_text() -> None:
+    trades = pa.table({"at": [datetime.datetime(2026, 1, day) for day in (2, 3, 5, 12)]})
+    query = "SELECT window_start, COUNT(*) AS n FROM HOP(t, at, {}, {}) GROUP BY window_start"
+    found = ff.sql(query.format("'1 business day'", "'5 business days'"), t=trades)
+    windows = ff.events(trades, time="at").window(ff.sliding("5 business days", every="1 business day"))
+    assert found["n"].to_pylist() == windows.aggregate(n=ff.Count())["n"].to_pylist()
+    with pytest.raises(ff.QueryError, match="the text '5 business days' without INTERVAL"):
+        ff.sql(query.format("'1 business day'", "INTERVAL '5 business days'"), t=trades)
+
+
 def test_events_keep_what_they_say() -> None:
     late = pa.table({"at": [0, None, 5], "x": [1, 2, 3]})
     query = "SELECT SUM(x) AS s FROM TUMBLE(t, at, 10) GROUP BY window_start"

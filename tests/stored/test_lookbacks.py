@@ -95,7 +95,12 @@ def test_months_and_days_of_a_zone(zone: str, tmp_path: Path) -> None:
     day = ff.partials(tmp_path / "p", time="t", frame="1 day", n=ff.Count(), s=ff.Sum("x"))
     day.append(table.slice(0, 100), run="a")
     day.append(table.slice(100), run="b")
-    for sizes in (["1 month", "1 quarter"], ["1 day", "1 month"], ["7 days", "30 days"]):
+    for sizes in (
+        ["1 month", "1 quarter"],
+        ["5 business days", "1 quarter"],
+        ["1 day", "1 month"],
+        ["7 days", "30 days"],
+    ):
         lookback = ff.lookback(*sizes, every="1 day")
         outputs: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
         if zone == "UTC" or "1 quarter" in sizes:

@@ -10,6 +10,8 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
+import framefold as ff
+
 from ..oracles.windows import Row
 
 FAR = 2**60
@@ -230,8 +232,7 @@ def calendar(draw: st.DrawFn) -> Problem:
 
     The zone is said, or is that of the times: then it is their kind.
     """
-    kind = draw(st.sampled_from(["utc", "utc", "utc", *ZONES[:-1], "naive", "date"]))
-    zone = kind if "/" in kind else draw(st.sampled_from([None, *ZONES])) if kind == "utc" else None
+    kind, zone = draw(zoned())
     in_days = draw(st.booleans())
     if in_days:
         units = [draw(st.sampled_from(["day", "week"]))] * 2
@@ -267,16 +268,61 @@ def calendar(draw: st.DrawFn) -> Problem:
         arguments["every"] = draw(st.sampled_from(["1 day", "3 days", "1 week", "5 weeks"]))
         if "offset" in arguments:
             arguments["offset"] = draw(st.sampled_from(["1 day", "-2 days", *([] if kind == "date" else ["9 hours"])]))
-    moment = draw(st.sampled_from(MOMENTS)) - dt.datetime(1970, 1, 1)
-    middle = moment // dt.timedelta(days=1) if kind == "date" else moment // dt.timedelta(seconds=1)
+    rows = draw(events(near_moment(kind, draw(st.sampled_from(MOMENTS)), reach), most=8))
+    return finish(draw, Spec(name, arguments), rows, kind)
+
+
+def zoned() -> st.SearchStrategy[tuple[str, str | None]]:
+    """A kind of times with dates, and their zone or the one that is said."""
+    named = st.sampled_from(["utc", "utc", "utc", *ZONES[:-1], "naive", "date"])
+    return named.flatmap(
+        lambda kind: st.tuples(
+            st.just(kind), st.sampled_from([None, *ZONES]) if kind == "utc" else st.just(kind if "/" in kind else None)
+        )
+    )
+
+
+def near_moment(kind: str, moment: dt.datetime, reach: int) -> st.SearchStrategy[int]:
+    """Times of a kind, up to so many days from a moment."""
     day = 1 if kind == "date" else DAY
-    hour = day // 24 or 1
-    around = st.one_of(
+    hour, middle = day // 24 or 1, (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(days=1) * day
+    middle += 0 if kind == "date" else moment.hour * 3600
+    return st.one_of(
         st.integers(-reach * day, reach * day),
         st.integers(-5, 5).map(lambda x: x * hour),
         st.integers(-reach, reach).map(lambda x: x * day),
-    )
-    return finish(draw, Spec(name, arguments), draw(events(around.map(lambda x: middle + x), most=8)), kind)
+    ).map(lambda x: middle + x)
+
+
+@st.composite
+def business(draw: st.DrawFn) -> Problem:
+    """Business days of several weeks, with holidays where events are, by the clock of a zone; months by them."""
+    (kind, zone), moment = draw(zoned()), draw(st.sampled_from(MOMENTS))
+    week = draw(st.sampled_from(["Mon Tue Wed Thu Fri", "Mon Tue Wed Thu Fri", "Sun Mon Tue Wed Thu", "Wed Sat"]))
+    off = draw(st.lists(st.integers(-25, 25), max_size=9))
+    holidays = [moment.date() + dt.timedelta(days=days) for days in off]
+
+    def days(count: int) -> Any:
+        return ff.business_days(count, week, holidays)
+
+    arguments: dict[str, Any] = {"size": days(draw(st.integers(1, 6))), "every": days(draw(st.integers(1, 6)))}
+    arguments |= {"closed": draw(closed_ends), "empty": draw(empties), "emit": draw(emits), "stamp": draw(stamps)}
+    name, hours = draw(st.sampled_from(["sliding", "tumbling", "cumulating", "cumulating"])), ["9 hours", "-7 hours"]
+    offsets: list[Any] = [days(2), days(-1)]
+    if name == "cumulating":
+        arguments["size"] = days(arguments["every"].count * draw(st.integers(1, 3)))
+        if draw(st.booleans()):
+            arguments["size"] = draw(st.sampled_from(["1 month", "1 quarter", "2 weeks", "3 days"]))
+            offsets, hours = ["4 days"], ["9 hours"]
+    else:
+        arguments["min_fill"] = draw(fills)
+    if name == "tumbling":
+        del arguments["every"]
+    if draw(st.integers(0, 2)) == 0:
+        arguments["offset"] = draw(st.sampled_from(offsets + ([] if kind == "date" else hours)))
+    if zone:
+        arguments["timezone"] = zone
+    return finish(draw, Spec(name, arguments), draw(events(near_moment(kind, moment, 30), most=8)), kind)
 
 
 slides = spec("sliding", size=spans, every=spans, min_fill=fills, **on_grid)
@@ -288,6 +334,7 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
     "sliding": problems(slides, wide=True),
     "tumbling": problems(spec("tumbling", size=spans, min_fill=fills, **on_grid), wide=True),
     "calendar": calendar(),
+    "business days": business(),
     "cumulating": problems(grows, wide=True),
     "landmark a step": problems(landmarks(st.one_of(near, st.just(0)), spec("landmark", offset=offsets, **at_steps),
         {"offset": offsets}, **at_steps)),
@@ -308,7 +355,7 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Problem, Problem]:
     """The same events in windows of two kinds: of any, or of one with other arguments, so that many are equal."""
-    names = [name for name in CONSTRUCTORS if name not in ("calendar", "intervals", "snapshot")]
+    names = [name for name in CONSTRUCTORS if name not in ("calendar", "business days", "intervals", "snapshot")]
     name = draw(st.sampled_from(names))
     first = draw(CONSTRUCTORS[name])
     second = draw(CONSTRUCTORS[draw(st.sampled_from(names))]).spec

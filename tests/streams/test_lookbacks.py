@@ -30,7 +30,10 @@ def events_of(seed: int, rows: int = 80) -> pa.Table:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("closed", ["left", "right", "both", "neither"])
-@pytest.mark.parametrize(("sizes", "every"), [(["5 hours", "30 hours"], "5 hours"), (["1 month", "30 hours"], "1 day")])
+@pytest.mark.parametrize(
+    ("sizes", "every"),
+    [(["5 hours", "30 hours"], "5 hours"), (["1 month", "30 hours"], "1 day"), (["5 business days"], "1 business day")],
+)
 def test_as_in_a_batch(sizes: list[str], every: str, closed: Any) -> None:
     for seed in range(3):
         events = ff.events(events_of(seed), time="t", by="k")

@@ -20,6 +20,7 @@ from ..support.examples import examples
 from ..support.shards import Cut, as_stream
 from ..windows.test_random import (
     CONSTRUCTORS,
+    Span,
     events_of,
     got_rows,
     in_ticks,
@@ -92,10 +93,14 @@ def in_order() -> dict[str, Any]:
 
 def units(duration: Any, kind: str) -> int:
     """A duration of a specification in units of its time column, or somewhat more."""
-    if not isinstance(duration, str):
-        return int(duration.units)
-    months, days = parse(duration)
-    return (31 * months + days.days) * (1 if kind == "date" else DAY)
+    if isinstance(duration, Span):
+        return duration.units
+    if isinstance(duration, str):
+        months, length = parse(duration)
+        days = 31 * months + length.days
+    else:  # business days
+        days = 7 * (duration.count + len(duration.holidays) + 1)
+    return days * (1 if kind == "date" else DAY)
 
 
 def right(problem: Problem, forget: int | None) -> list[Window]:

@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -108,6 +109,42 @@ def test_months_of_a_zone_as_dateutil(said: bool) -> None:
             inside = [begin <= time.astimezone(datetime.UTC) < end for time in times]
             wanted.append(sum(one and other == key for one, other in zip(inside, own, strict=True)))
         assert found[f"n_{suffix}"].to_pylist() == wanted
+
+
+@pytest.mark.parametrize("zone", [None, "America/New_York"])
+def test_business_days_as_pandas(zone: str | None) -> None:
+    """From a time on a day off as from the beginning of the next business day, for which pandas keeps the hour."""
+    events, labels = tables(9, zone)
+    week, holidays = "Sun Mon Tue Wed Thu", ["2024-01-30", "2024-02-28", "2024-05-01", "2025-01-29"]
+    days = [pd.offsets.CustomBusinessDay(5), pd.offsets.CustomBusinessDay(2, weekmask=week, holidays=holidays)]
+
+    def instant(local: datetime.datetime) -> datetime.datetime:
+        return local.replace(tzinfo=ZoneInfo(zone or "UTC")).astimezone(datetime.UTC)
+
+    times = [instant(local) for local in events["t"].to_pylist()]
+
+    def counts(at: datetime.datetime) -> list[int]:
+        local, found = pd.Timestamp(at.replace(tzinfo=None)), []
+        for back in days:
+            begin = local if back.is_on_offset(local) else back.rollforward(local.normalize())
+            begin, end = instant((begin - back).to_pydatetime()), instant(local.to_pydatetime())
+            found.append(sum(begin <= time < end for time in times))
+        return found
+
+    sizes = ["5 business days", ff.business_days(2, week, holidays)]
+    ways: list[tuple[str, Any]] = [("t", {}), ("at", {"at": labels.select(["at"])}), ("at", {"every": "1 day"})]
+    for name, way in [*ways, ("at", {"every": ff.business_days(1, week, holidays)})]:
+        found = ff.events(events, time="t").window(ff.lookback(*sizes, **way)).aggregate(n=ff.Count())
+        ends = [at.replace(tzinfo=None) for at in found[name].to_pylist()]
+        if "every" in way:
+            first, last = min(events["t"].to_pylist()), max(events["t"].to_pylist()) + datetime.timedelta(days=20)
+            midnights = pd.date_range(first, last, normalize=True).tz_localize(None)
+            if way["every"] != "1 day":
+                midnights = midnights[np.is_busday(midnights.values.astype("datetime64[D]"), week, holidays)]
+            assert ends == [at for at in midnights.to_pydatetime() if any(counts(at))]
+        assert list(zip(*(found[name].to_pylist() for name in ("n_5bd", "n_2bd")), strict=True)) == [
+            tuple(counts(at)) for at in ends
+        ]
 
 
 def steps(events: pa.Table, every: str, longest: str, closed: str) -> pa.Table:
@@ -238,6 +275,12 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ff.lookback(0), ff.QueryError, r"lookback\(\) is given the size 0; expected sizes above zero"),
     (lambda: ff.lookback("24 hours", "24h"), ff.QueryError, "lookback.* has '24h' twice; expected sizes that differ"),
     (lambda: ff.lookback("1 month 2 days"), ff.QueryError, r"lookback\(\) is '1 month 2 days', which mixes months"),
+    (lambda: ff.lookback("1 business day 2 hours"), ff.QueryError, "which mixes business days with other units"),
+    (lambda: ff.lookback("5 business days", ff.business_days(5, "Mon")), ff.QueryError, "lookback.* has '5bd' twice"),
+    (lambda: ff.events(ZONED, time="t").window(ff.lookback("5 business days")).aggregate(
+        n=ff.Count().over(ff.business_days(5, "Mon"))
+     ), ff.QueryError, "lookback.* has '5bd' twice; expected sizes that differ"),
+    (lambda: counted(ff.lookback("5 business days")), ff.DurationError, "time is '-5 business days', but the"),
     (lambda: ff.lookback(1, at=AT, every=1), ff.QueryError, r"lookback\(\) is given both at= and every=; expected one"),
     (lambda: ff.lookback(1, closed="all"), ff.QueryError, "closed is 'all'; expected"),  # type: ignore[arg-type]
     (lambda: counted(ff.lookback(1, every=0)), ff.DurationError, "every is 0"),

@@ -152,7 +152,7 @@ def right_windows(problem: Problem) -> list[Window]:
         more = {name: spec.arguments[name] for name in ("closed", "empty")}
         brute = oracle.windows_from(rows, keyed=problem.keyed, by=anchors.by and problem.keyed, **more)
         return brute(in_ticks(problem))
-    if problem.kind == "date" and isinstance(spec.arguments.get("size"), str):
+    if problem.kind == "date" and not isinstance(spec.arguments.get("size", Span(1)), Span):
         spec = replace(spec, arguments={**spec.arguments, "dates": True})
     brute = converted(spec, lambda value: value.units * by, oracle)
     return brute(in_ticks(problem))
