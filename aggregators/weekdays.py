@@ -58,7 +58,8 @@ class BusinessDays:
 
     def numbers(self, days: Ints) -> Ints:
         """The number of the last business day up to each day since 1970: a day off counts with the one before it."""
-        return self._up_to(_dates(days + 1)) - self._up_to(MONDAY) - 1
+        found: Ints = self._up_to(_dates(days + 1)) - self._up_to(MONDAY) - 1
+        return found
 
     def days(self, numbers: Ints) -> Ints:
         """The day since 1970 of each business day, by its number."""
