@@ -64,7 +64,8 @@ def calendar(
         if zone is None:
             return None
         first, clock = days_ahead(time, every, offset, zone)
-        return Steps(*days, first % days[1]), Calendar(time, "day", clock, zone)
+        size_days, step_days = days
+        return Steps(size_days, step_days, first % step_days), Calendar(time, "day", clock, zone)
     first, of_months = months_ahead(time, size, "size", 0 if step is None else offset, zone)
     if length is None:
         raise DurationError(
