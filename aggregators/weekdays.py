@@ -7,14 +7,16 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .errors import DurationError, shown
-from .states.arrays import Bools, Ints
 
 __all__ = ["business_days"]
+
+Days: TypeAlias = NDArray[np.int64]
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONDAY_TO_FRIDAY = "Mon Tue Wed Thu Fri"
@@ -56,28 +58,28 @@ class BusinessDays:
         """Another number of these business days."""
         return replace(self, count=count)
 
-    def numbers(self, days: Ints) -> Ints:
+    def numbers(self, days: Days) -> Days:
         """The number of the last business day up to each day since 1970: a day off counts with the one before it."""
-        found: Ints = self._up_to(_dates(days + 1)) - self._up_to(MONDAY) - 1
+        found: Days = self._up_to(_dates(days + 1)) - self._up_to(MONDAY) - 1
         return found
 
-    def days(self, numbers: Ints) -> Ints:
+    def days(self, numbers: Days) -> Days:
         """The day since 1970 of each business day, by its number."""
         # numpy's own way takes time for each holiday between, so holidays are added to the number at once.
         beyond = numbers - np.searchsorted(_calendar(*self._key).holidays, MONDAY)
         beyond = beyond + np.searchsorted(_before_holidays(*self._key), beyond, side="right")
-        found: Ints = np.busday_offset(MONDAY, beyond, roll="forward", weekmask=self.weekmask).astype(np.int64)
+        found: Days = np.busday_offset(MONDAY, beyond, roll="forward", weekmask=self.weekmask).astype(np.int64)
         return found
 
-    def are_off(self, days: Ints) -> Bools:
+    def are_off(self, days: Days) -> NDArray[np.bool_]:
         """Which days since 1970 are no business days."""
-        found: Bools = ~np.is_busday(_dates(days), busdaycal=_calendar(*self._key))
+        found: NDArray[np.bool_] = ~np.is_busday(_dates(days), busdaycal=_calendar(*self._key))
         return found
 
-    def later(self, days: Ints, count: int) -> Ints:
+    def later(self, days: Days, count: int) -> Days:
         """The business day some business days after each day since 1970, which a day off counts from the next one."""
         dates = np.busday_offset(_dates(days), count, roll="forward", busdaycal=_calendar(*self._key))
-        found: Ints = dates.astype(np.int64)
+        found: Days = dates.astype(np.int64)
         return found
 
     def most_days(self, count: int) -> int:
@@ -153,7 +155,7 @@ def _calendar(weekmask: str, holidays: tuple[datetime.date, ...]) -> np.busdayca
 
 
 @lru_cache(maxsize=64)
-def _before_holidays(weekmask: str, holidays: tuple[datetime.date, ...]) -> Ints:
+def _before_holidays(weekmask: str, holidays: tuple[datetime.date, ...]) -> Days:
     """For each holiday, how many business days there are from a Monday up to it, without the holidays before it."""
     worked = BusinessDays(1, weekmask).numbers(_calendar(weekmask, holidays).holidays.astype(np.int64))
     return worked - np.arange(len(holidays))
@@ -168,5 +170,5 @@ def _most_days(length: BusinessDays) -> int:
     return int((length.days(begins + length.count) - length.days(begins)).max())
 
 
-def _dates(days: Ints) -> Any:
+def _dates(days: Days) -> Any:
     return days.astype("datetime64[D]")
