@@ -37,11 +37,11 @@ SHORT = {"ns": "nanosecond", "us": "microsecond", "usec": "microsecond", "micro"
 SHORT |= dict.fromkeys(["\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"], "microsecond")
 SHORT |= {"ms": "millisecond", "msec": "millisecond", "milli": "millisecond", "s": "second", "sec": "second"}
 SHORT |= {"m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "w": "week", "wk": "week"}
-SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": "year", "yr": "year"}
+SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": "year", "yr": "year", "bd": BUSINESS}
 AMBIGUOUS = {"M": ("minute", "month"), "MS": ("millisecond", "month")}
 """Units that are one thing in one library and another in the next, in capitals."""
 OF_OTHERS = {"T": "minute", "L": "millisecond", "U": "microsecond", "ME": "month", "QE": "quarter"}
-OF_OTHERS |= {"YE": "year", "A": "year", "B": BUSINESS}
+OF_OTHERS |= {"YE": "year", "A": "year", "B": BUSINESS, "BDAY": BUSINESS}
 """Units of pandas that are none here, and what they are called."""
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 IN_ISO = {"Y": "year", "M": "month", "W": "week", "D": "day"}, {"H": "hour", "M": "minute", "S": "second"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -20,11 +21,12 @@ Days: TypeAlias = NDArray[np.int64]
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONDAY_TO_FRIDAY = "Mon Tue Wed Thu Fri"
+RANGE = re.compile(f"({'|'.join(WEEKDAYS)})-({'|'.join(WEEKDAYS)})")
 
 FIRST = np.datetime64(-(1 << 40), "D")
 """A day before all days of a time column. numpy counts business days from an earlier to a later day only."""
 MONDAY = np.datetime64(-3, "D")
-"""Monday, 29 December 1969: business day 0 is this day, or the first business day after it."""
+"""Monday, 29 December 1969: the week from this day on has business day 0; see :func:`_zero`."""
 MOST = 1 << 31
 """A number of business days that is beyond all times."""
 
@@ -60,15 +62,16 @@ class BusinessDays:
 
     def numbers(self, days: Days) -> Days:
         """The number of the last business day up to each day since 1970: a day off counts with the one before it."""
-        found: Days = self._up_to(_dates(days + 1)) - self._up_to(MONDAY) - 1
+        found: Days = self._up_to(_dates(days + 1)) - self._up_to(_zero(self.weekmask)) - 1
         return found
 
     def days(self, numbers: Days) -> Days:
         """The day since 1970 of each business day, by its number."""
         # numpy's own way takes time for each holiday between, so holidays are added to the number at once.
-        beyond = numbers - np.searchsorted(_calendar(*self._key).holidays, MONDAY)
+        zero = _zero(self.weekmask)
+        beyond = numbers - np.searchsorted(_calendar(*self._key).holidays, zero)
         beyond = beyond + np.searchsorted(_before_holidays(*self._key), beyond, side="right")
-        found: Days = np.busday_offset(MONDAY, beyond, roll="forward", weekmask=self.weekmask).astype(np.int64)
+        found: Days = np.busday_offset(zero, beyond, roll="forward", weekmask=self.weekmask).astype(np.int64)
         return found
 
     def are_off(self, days: Days) -> NDArray[np.bool_]:
@@ -107,9 +110,11 @@ def business_days(count: int, weekmask: Any = MONDAY_TO_FRIDAY, holidays: Iterab
     count
         The number of business days.
     weekmask
-        The business days of a week, as for ``numpy.busdaycalendar``: ``"Sun Mon Tue Wed Thu"`` or ``"1111001"``.
+        The business days of a week: ``"Sun-Thu"``, or as for ``numpy.busdaycalendar`` ``"Mon Tue Wed"`` or
+        ``"1111001"``. The longest break of the week comes before its first business day.
     holidays
-        Days off: dates, or text such as ``"2026-12-25"``; also an array of dates.
+        Days off: dates, or text such as ``"2026-12-25"``; also an array of dates. The time of day of a timestamp is
+        left out: its date counts, in its own zone.
 
     Returns
     -------
@@ -133,20 +138,55 @@ def business_days(count: int, weekmask: Any = MONDAY_TO_FRIDAY, holidays: Iterab
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or abs(count) >= MOST:
         raise DurationError(f"count is {shown(count)}; expected a whole number of business days, such as 5")
     try:
-        mask = np.busdaycalendar(weekmask).weekmask
+        spelled = RANGE.sub(_within, weekmask) if isinstance(weekmask, str) else weekmask
+        mask = np.busdaycalendar(spelled).weekmask
     except (TypeError, ValueError):
         raise DurationError(
-            f"weekmask is {shown(weekmask)}; expected the business days of a week, such as {MONDAY_TO_FRIDAY!r}"
+            f"weekmask is {shown(weekmask)}; expected the business days of a week, such as 'Mon-Fri' or 'Mon Tue Thu'"
         ) from None
     try:
-        dates = np.array(holidays if hasattr(holidays, "__array__") else list(holidays), "datetime64[D]")
+        if isinstance(holidays, str):
+            raise TypeError
+        values = holidays.to_pylist() if hasattr(holidays, "to_pylist") else holidays
+        dates = np.array([_date(value) for value in values], "datetime64[D]")
     except (TypeError, ValueError):
-        dates = np.array(["NaT"], "datetime64[D]")
-    if isinstance(holidays, str) or dates.ndim != 1 or np.isnat(dates).any():
-        raise DurationError(f"holidays is {shown(holidays)}; expected a list of dates, such as ['2026-12-25']")
+        raise DurationError(
+            f"holidays is {shown(holidays)}; expected a list of dates, such as ['2026-12-25']"
+        ) from None
     calendar = np.busdaycalendar(mask, dates)
     words = " ".join(name for name, worked in zip(WEEKDAYS, mask, strict=True) if worked)
     return BusinessDays(int(count), words, tuple(calendar.holidays.tolist()))
+
+
+def _within(days: re.Match[str]) -> str:
+    """The names of the days from one day of a week to another.
+
+    >>> _within(RANGE.search("Sat-Wed"))
+    'Sat Sun Mon Tue Wed'
+    """
+    first, last = map(WEEKDAYS.index, days.groups())
+    return " ".join((WEEKDAYS * 2)[first : last + 1 + len(WEEKDAYS) * (last < first)])
+
+
+def _date(value: Any) -> datetime.date:
+    """A date: of a timestamp the one in its own zone. TypeError or ValueError for all else."""
+    value = value.astype("datetime64[D]").item() if isinstance(value, np.datetime64) else value
+    value = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(value, datetime.date):
+        raise TypeError(value)
+    return value.date() if isinstance(value, datetime.datetime) else value
+
+
+@lru_cache(maxsize=64)
+def _zero(weekmask: str) -> np.datetime64:
+    """The day from which business days are numbered: the first one after the longest break of a week from Monday.
+
+    >>> _zero("Mon Tue Wed Thu Fri"), _zero("Mon Tue Wed Thu Sun")
+    (np.datetime64('1969-12-29'), np.datetime64('1970-01-04'))
+    """
+    worked = [name in weekmask for name in WEEKDAYS]
+    breaks = [next(off for off in range(7) if worked[day - 1 - off]) if worked[day] else -1 for day in range(7)]
+    return MONDAY + breaks.index(max(breaks))
 
 
 @lru_cache(maxsize=64)
@@ -156,7 +196,7 @@ def _calendar(weekmask: str, holidays: tuple[datetime.date, ...]) -> np.busdayca
 
 @lru_cache(maxsize=64)
 def _before_holidays(weekmask: str, holidays: tuple[datetime.date, ...]) -> Days:
-    """For each holiday, how many business days there are from a Monday up to it, without the holidays before it."""
+    """For each holiday, how many business days there are from day 0 up to it, without the holidays before it."""
     worked = BusinessDays(1, weekmask).numbers(_calendar(weekmask, holidays).holidays.astype(np.int64))
     return worked - np.arange(len(holidays))
 

@@ -376,7 +376,7 @@ def reach_of(time: TimeColumn, duration: Duration, argument: str, timezone: str 
 class Calendar:
     """Months (``unit`` is ``"month"``) or days (``"day"``) of a zone, numbered from the beginning of 1970.
 
-    Business days (:data:`BUSINESS`) are numbered from a Monday, as ``business`` does.
+    Business days (:data:`BUSINESS`) are numbered from the day after a weekend, as ``business`` does.
     ``clock`` is the time of day at which days start, in ticks; ``ahead`` is the day of a month, from 0, on which
     months start, or on the last one of a shorter month.
     """

@@ -98,7 +98,8 @@ def sliding(size: Duration, every: Duration | None = None, **options: Unpack[Sli
         ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not. Months take days and hours,
         too: those of ``"14 days"`` begin on the 15th, years of ``"3 months 5 days"`` on 6 April. A shorter month
         begins on its last day: ``"30 days"`` is the 31st of January, and the 28th or 29th of February. Business days
-        count from a Monday; they take business days, or hours: ``"-7 hours"`` begins them at 17:00 on the day before.
+        count from the day after a weekend; they take business days, or hours: ``"-7 hours"`` begins them at 17:00 on
+        the day before.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone

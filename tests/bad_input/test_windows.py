@@ -57,10 +57,12 @@ ff.session("1 business day")  # -> gap is '1 business day', and a business day h
 ff.by_time(ff.business_days(1))  # -> by_time() is business_days(1), and a business day has no fixed length
 ff.tumbling(ff.business_days(0))  # -> size is business_days(0); expected a duration above zero
 ff.business_days(1.5)  # -> count is 1.5; expected a whole number of business days
-ff.business_days(5, "Mo Tu")  # -> weekmask is 'Mo Tu'; expected the business days of a week, such as 'Mon Tue Wed
+ff.business_days(5, "Mo Tu")  # -> weekmask is 'Mo Tu'; expected the business days of a week, such as 'Mon-Fri'
 ff.business_days(5, holidays="2026-12-25")  # -> holidays is '2026-12-25'; expected a list of dates
 ff.business_days(5, holidays=["Christmas"])  # -> holidays is ['Christmas']; expected a list of dates
 ff.business_days(5, holidays=[None])  # -> holidays is [None]; expected a list of dates
+ff.business_days(5, holidays=[20261225])  # -> holidays is [20261225]; expected a list of dates
+ff.business_days(5, holidays=["2026-12"])  # -> holidays is ['2026-12']; expected a list of dates
 ask(ff.tumbling("1 day", offset=dt.datetime(2026, 1, 1, 9)), time="ts")
     # -> which is not in UTC; expected a time in UTC
 ask(ff.tumbling(5, offset=dt.datetime(2026, 1, 1, tzinfo=dt.UTC)))  # -> expected a duration since the epoch

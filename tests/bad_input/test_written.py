@@ -93,6 +93,7 @@ REFUSED = {
     "1 fortnight": "with the unknown unit 'fortnight'; expected weeks, days",
     "1.5 months": "a part of a month, quarter or year has no fixed length; expected whole ones",
     "5B": "with the unit 'B' of pandas; expected '5 business days'",
+    "2BDay": "with the unit 'BDay' of pandas; expected '2 business days'",
     "1.5 business days": "a part of a business day has no fixed length; expected whole ones",
     "0.5 years": "expected whole ones", "PT1H30": "which is not a duration; expected a number and a unit",
     "P": "which is not a duration", "0 hours": "expected a duration above zero",

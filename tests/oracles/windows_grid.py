@@ -101,12 +101,19 @@ def business(
 ) -> tuple[Callable[[int], int], Callable[[int], int]]:
     """When each business day begins, by its number, and about the number of that of an instant: found day by day.
 
-    Numbers begin at Monday 1969-12-29, or the first business day after it; an offset is business days, or hours.
+    Numbers begin in the week from Monday 1969-12-29 on, after the longest break of a week. An offset is business
+    days, or hours.
     """
     every_day = np.arange(-2000, 20000)
     worked = np.is_busday(every_day.astype("datetime64[D]"), weekmask=of.weekmask, holidays=list(of.holidays))
     days = every_day[worked].tolist()
-    zero, shift = bisect_left(days, -3), parse(offset or "")[1] if isinstance(offset, int | str) else dt.timedelta()
+    week = "".join(str(int(name in of.weekmask)) for name in ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+    turned = [week[day:] + week[:day] for day in range(7)]
+    monday = max(range(7), key=lambda day: (turned[day][0], len(turned[day]) - len(turned[day].rstrip("0"))))
+    zero, shift = (
+        bisect_left(days, monday - 3),
+        parse(offset or "")[1] if isinstance(offset, int | str) else dt.timedelta(),
+    )
     zero += 0 if isinstance(offset, int | str) else offset.count
 
     def begins(number: int) -> int:
