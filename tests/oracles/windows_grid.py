@@ -110,11 +110,8 @@ def business(
     week = "".join(str(int(name in of.weekmask)) for name in ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
     turned = [week[day:] + week[:day] for day in range(7)]
     monday = max(range(7), key=lambda day: (turned[day][0], len(turned[day]) - len(turned[day].rstrip("0"))))
-    zero, shift = (
-        bisect_left(days, monday - 3),
-        parse(offset or "")[1] if isinstance(offset, int | str) else dt.timedelta(),
-    )
-    zero += 0 if isinstance(offset, int | str) else offset.count
+    shift = parse(offset or "")[1] if isinstance(offset, int | str) else dt.timedelta()
+    zero = bisect_left(days, monday - 3) + (0 if isinstance(offset, int | str) else offset.count)
 
     def begins(number: int) -> int:
         return shown(EPOCH + days[zero + number] * DAY + shift, timezone, tick)
