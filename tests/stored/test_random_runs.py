@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 KINDS = ["sliding", "tumbling", "calendar", "cumulating", "landmark a step", "session", "windows_from", "around time"]
+KINDS += ["business days"]
 UNITS = {"int": (1, 2, 3), "naive": ("1 second", "2 seconds", "5 seconds"), "date": ("1 day", "2 days", "1 week")}
 UNITS["utc"] = UNITS["naive"]
 IN_A_ZONE = ("15 minutes", "1 hour", "1 day")
@@ -66,7 +67,10 @@ class Case:
         outputs = {name: CASES[name].make(*CASES[name].columns) for name in sorted(chosen)}
         windows, said = window_of(problem), said_of(problem)
         closed = "right" if getattr(windows, "closed", "left") == "right" else "left"
-        frames = ff.tumbling(UNITS.get(problem.kind, IN_A_ZONE)[frame], closed=closed)
+        length, every = UNITS.get(problem.kind, IN_A_ZONE)[frame], problem.spec.arguments.get("every")
+        if frame == 2 and hasattr(every, "holidays"):
+            length = every.times(1)
+        frames = ff.tumbling(length, closed=closed)
         return cls(table, said | {"by": said["by"] or ()}, outputs, windows, frames, chance)
 
     def stored(self, path: Path) -> ff.StoredPartials:

@@ -184,3 +184,19 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
         stored.append(events(), run=half)
     with pytest.raises(ff.QueryError, match=r"^the name of an output is 'a.udc80', which is no text in Unicode"):
         ff.partials(tmp_path, time="t", frame=60, **{half: ff.Count()})
+
+
+def test_frames_of_business_days_keep_their_holidays(tmp_path: Path) -> None:
+    days = pa.table({"t": [dt.date(2026, 1, day) for day in (2, 5, 6, 7)]})  # Friday, then Monday to Wednesday
+
+    def at(*holidays: Any) -> ff.StoredPartials:
+        return ff.partials(tmp_path, time="t", frame=ff.business_days(1, holidays=holidays), n=ff.Count())
+
+    at("2026-01-05").append(days, run="1")
+    again = at(dt.date(2026, 1, 5))
+    found = again.window(ff.tumbling(ff.business_days(1, holidays=["2026-01-05"]))).aggregate()
+    assert found["n"].to_pylist() == [2, 1, 1]
+    with pytest.raises(ff.EngineError, match=r"\(1 from 2026-01-05 .* became .*\(1 from 2026-01-06 "):
+        at("2026-01-06").append(days, run="2")
+    with pytest.raises(ff.QueryError, match=r"cut the stored frame from 2026-01-02.* to 2026-01-06"):
+        again.window(ff.tumbling("1bd")).aggregate()

@@ -96,7 +96,7 @@ def reach(value: Any, kind: str) -> int:
         return sum(reach(each, kind) for name, each in value.items() if name not in ("offset", "timezone", "closed"))
     if isinstance(value, tuple):
         return sum(reach(each, kind) for each in value)
-    if isinstance(value, str) and value[:1].isdigit():
+    if hasattr(value, "holidays") or (isinstance(value, str) and value[:1].isdigit()):
         return units(value, kind)
     return 0
 
