@@ -445,6 +445,11 @@ class Windows(ABC):
     def describe(self) -> str:
         """The windows in words."""
 
+    @property
+    def phase(self) -> str:
+        """Where the steps of windows begin, as text; kept states fit no windows of another one."""
+        return ""
+
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""
         return "one frame a row" if self.unit == "rows" else "one frame a time"

@@ -433,6 +433,7 @@ def fingerprint(plan: Plan) -> dict[str, Any]:
         "time": f"{plan.time} ({plan.times.type})",
         "by": [f"{field.name} ({field.type})" for field in plan.partials_schema][: len(plan.by)],
         "windows": [each.describe() for each in plan.axis.windows],
+        PHASES: [each.phase for each in plan.axis.windows],
         "outputs": {name: str(bound.operation) for name, bound in plan.outputs.items()},
         "states": states,
         "columns": [f"{field.name} ({field.type})" for field in plan.events_schema],
@@ -440,15 +441,17 @@ def fingerprint(plan: Plan) -> dict[str, Any]:
     }
 
 
-PARAMETERS = "parameters"
-"""Of the outputs in a fingerprint; what was kept before there was a release says nothing of them."""
+PARAMETERS, PHASES = "parameters", "steps"
+"""Of the outputs and of the windows in a fingerprint; what was kept before there was a release says nothing of them."""
 
 
 def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What is not the same in the fingerprint of kept states and in that of a query."""
     pairs = {name: (there.get(name), asked.get(name)) for name in {**asked, **there}}
     return {
-        name: (old, new) for name, (old, new) in pairs.items() if old != new and (name != PARAMETERS or name in there)
+        name: (old, new)
+        for name, (old, new) in pairs.items()
+        if old != new and (name not in (PARAMETERS, PHASES) or name in there)
     }
 
 
@@ -460,7 +463,9 @@ def changes(other: Mapping[str, tuple[Any, Any]]) -> str:
     >>> changes({"by": (["k (string)"], []), "states": ({}, {"n": {}})})
     "by ['k (string)'] became []"
     """
-    first = {name: pair for name, pair in other.items() if name in ("time", "by", "windows", "outputs", "shards")}
+    first = {
+        name: pair for name, pair in other.items() if name in ("time", "by", "windows", PHASES, "outputs", "shards")
+    }
     return "; ".join(change(name, *pair) for name, pair in (first or other).items())
 
 

@@ -14,7 +14,7 @@ from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..frames.numbered import NumberedWindows
 from ..partials.partials import Partials
-from ..plan.plan import Plan, fingerprint
+from ..plan.plan import PHASES, Plan, differing, fingerprint
 from ..sources.untrusted import untrusted
 from ..streams.scope import holds
 from .asked import view_of
@@ -186,7 +186,7 @@ def gone_on(table: Table, said: Exported, commit: Commit, plan: Plan, lateness: 
     since = dict.fromkeys(new, end) if end is not None else {}
     layout = layout_of(plan, since)
     frames_of(plan, *table.bounds(layout, commit.parts))
-    same = said.query["windows"] == fingerprint(plan)["windows"]
+    same = not {"windows", PHASES} & differing(said.query, fingerprint(plan)).keys()
     if not same and said.reach is None:
         raise QueryError(
             "the exported state has no events of times between windows, which other windows would have; expected "

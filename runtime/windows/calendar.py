@@ -395,6 +395,11 @@ class Calendar:
                 "expected another one, or timezone='UTC'"
             )
 
+    @property
+    def phase(self) -> str:
+        """Where months or days begin, as text."""
+        return f", {self.unit}s begin {self.ahead} days and {self.clock} ticks late"
+
     def most_ticks(self, units: int) -> int:
         """An upper bound of the ticks of some months or days, also of business days from a day off on."""
         if self.business is not None:

@@ -256,6 +256,10 @@ class Cycles(NumberedWindows, WithValidity):
         size = self.cycles.length(self.time) + self.cycles.in_zone
         return f"windows that grow by {self._a_step} up to {size}, {ends}{self.samples_in_words}"
 
+    @property
+    def phase(self) -> str:
+        return self.cycles.phase if self.steps is None else f"{self.cycles.phase}; {self.steps.phase}"
+
     def describe_frames(self) -> str:
         return f"one frame every {self._a_step}; up to {self._a_cycle} to a window"
 

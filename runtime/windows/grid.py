@@ -52,6 +52,11 @@ class Grid:
         return units if self.calendar is None else self.calendar.begins(units)
 
     @property
+    def phase(self) -> str:
+        """The steps as text, with where they begin."""
+        return f"{self.every} from {self.origin}" + ("" if self.calendar is None else self.calendar.phase)
+
+    @property
     def most_ticks(self) -> int:
         """An upper bound of the ticks of a step."""
         return self.every if self.calendar is None else self.calendar.most_ticks(self.every)

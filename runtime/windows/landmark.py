@@ -203,6 +203,10 @@ class LandmarkEvery(Bounded):
             return None
         return self._validity_since_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
 
+    @property
+    def phase(self) -> str:
+        return self.steps.phase
+
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""
         overflow_guard(ticks, 2 * self.steps.most_ticks, 2 * self.steps.most_ticks, self.time)

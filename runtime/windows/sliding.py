@@ -22,7 +22,7 @@ from ..frames.windows import Numbering, Pattern, RowOrder, TypeOf, WithValidity
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .choices import Slid, Tumbled, with_named
-from .grid import Offset, offset_ticks
+from .grid import Grid, Offset, offset_ticks
 from .spec import Spec, checked
 
 
@@ -286,6 +286,10 @@ class TickSteps(NumberedWindows, WithValidity):
         empty = f"windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
         half = ", half-filled ones at the start are left out" if self.min_fill == "full" else ""
         return f"{self.named.removeprefix('windows of ')}{zone}, {ends}, {empty}{half}{self.samples_in_words}"
+
+    @property
+    def phase(self) -> str:
+        return Grid(self.steps.every, self.steps.offset, self.calendar).phase
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, self._length)

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import strategies as st
 
 import framefold as ff
 
@@ -20,9 +21,10 @@ from ..oracles import windows as oracle
 from ..oracles.windows import Row, Window
 from ..oracles.windows_rows import rank
 from ..strategies import windows as strategies
-from ..strategies.windows import CONSTRUCTORS, Anchors, Instant, Problem, Span, Spec, pairs
+from ..strategies.windows import CONSTRUCTORS, GRID, Anchors, Instant, Problem, Span, Spec, pairs
 from ..support.examples import examples
 from ..support.limits import limits
+from ..support.plans import bind, fingerprint
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
@@ -269,6 +271,40 @@ def test_windows_of_equal_bounds_and_other_results() -> None:
     assert rows(n=n.over(right, few)) == [(0, 2), (0, None), (5, None)]
     assert rows(n=n.over(left, few)) == [(0, 1), (0, None), (5, 1), (5, None)]
     assert rows(a=n, b=n.over(few)) == [(0, 1, None), (5, 1, None)]
+
+
+def kept_as(problem: Problem) -> dict[str, Any]:
+    """What is kept beside states of windows, by which others are refused."""
+    said = said_of(problem)
+    by, ties = [said["by"]] if said["by"] else [], said.get("ties", ())
+    outputs = {"n": ff.Count()}
+    return fingerprint(
+        bind(table_of(problem).schema, time="t", by=by, ties=ties, window=window_of(problem), outputs=outputs)
+    )
+
+
+@pytest.mark.parametrize("name", [*GRID, "landmark a step", "calendar", "business days"])
+def test_kept_states_fit_no_windows_of_another_offset_or_step(name: str) -> None:
+    @settings(examples(60, quick=12), suppress_health_check=list(HealthCheck))
+    @given(CONSTRUCTORS[name], CONSTRUCTORS[name], st.sampled_from(["offset", "every"]))
+    def check(first: Problem, other: Problem, changed: str) -> None:
+        given = first.spec.arguments
+        assume(
+            changed in given and changed in other.spec.arguments and (name == "landmark a step" or changed == "offset")
+        )
+        rows = [replace(row, time=time) for time, row in zip(range(0, 99, 7), first.rows, strict=False)]
+        first = replace(first, rows=rows, spec=replace(first.spec, arguments={**given, "emit": "every"}))
+        second = replace(
+            first, spec=replace(first.spec, arguments=first.spec.arguments | {changed: other.spec.arguments[changed]})
+        )
+        try:
+            kept = kept_as(first), kept_as(second)
+        except ff.FramefoldError:  # drawn apart, they are none
+            reject()
+        if right_windows(first) != right_windows(second):
+            assert kept[0] != kept[1], (window_of(first), window_of(second))
+
+    check()
 
 
 @settings(examples(200, quick=6), suppress_health_check=list(HealthCheck))
