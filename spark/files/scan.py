@@ -332,7 +332,8 @@ class Scan:
         if self.condition is None:
             return list(enumerate(sizes))
         folders = [equal(self.schema.field(name), value) for name, value in self._partition(file).items()]
-        inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in layout.schema.names])
+        there = {*layout.schema.names}
+        inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in there])
         known = [all_of([*folders, bounds]) for bounds in layout.guarantees(inside)]
         return [(number, sizes[number]) for number in possible(self.condition, self.schema, known)]
 

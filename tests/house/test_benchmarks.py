@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +35,26 @@ def benchmarks() -> Iterator[ModuleType]:
 
     yield benchmarks
     sys.path.remove(str(ROOT))
+
+
+def calls(run: Callable[[], Any]) -> int:
+    """How many functions are called."""
+    count = itertools.count()
+    sys.setprofile(lambda frame, event, arg: next(count) if event in ("call", "c_call") else None)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return next(count)
+
+
+def test_calls_grow_no_faster_than_columns_and_outputs(benchmarks: ModuleType) -> None:
+    from benchmarks.wide import ENTRIES, sums, wide
+
+    for name, query in ENTRIES.items():
+        query(wide(2), sums(1))  # imports
+        few, more, most = (calls(partial(query, wide(size), sums(size))) for size in (25, 50, 100))
+        assert most - more < 2.3 * (more - few), name
 
 
 A = (1, 0, 0.3)
