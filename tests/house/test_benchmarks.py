@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import framefold as ff
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -55,6 +57,21 @@ def test_calls_grow_no_faster_than_columns_and_outputs(benchmarks: ModuleType) -
         query(wide(2), sums(1))  # imports
         few, more, most = (calls(partial(query, wide(size), sums(size))) for size in (25, 50, 100))
         assert most - more < 2.3 * (more - few), name
+
+
+@pytest.mark.slow
+def test_calls_grow_no_faster_on_spark(benchmarks: ModuleType, spark: Any, tmp_path: Path) -> None:
+    """Those of the driver before a job starts."""
+    from benchmarks.wide import TEN, of, sums, wide
+
+    counts: list[list[int]] = []
+    for size in (2, 50, 100, 200):  # the first imports
+        pq.write_table(wide(size), path := tmp_path / f"{size}.parquet")
+        several = (ff.parquet(path, spark=spark), spark.read.parquet(str(path)).where("t >= 0"))
+        queries = [of(events).options(combine="executors").window(TEN) for events in several]
+        counts.append([calls(partial(query.aggregate, **sums(size))) for query in queries])
+    for _, few, more, most in zip(*counts, strict=True):
+        assert most - more < 2.3 * (more - few)
 
 
 A = (1, 0, 0.3)
