@@ -132,7 +132,8 @@ class Labels:
 
     def rows(self) -> pa.Table:
         """All columns; ColumnError where one could not be read."""
-        if lost := [name for name in self.names if name not in self.source.schema.names]:
+        known = {*self.source.schema.names}
+        if lost := [name for name in self.names if name not in known]:
             raise ColumnError(f"the other table has a column {lost[0]!r} of a type that cannot be used; drop it first")
         return self.source.batches(self.names).read_all().select(self.names)
 

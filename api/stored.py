@@ -370,7 +370,8 @@ class StoredPartials:
         schema = commit.schema("schema")
         if events is not None:
             given = more._engine(events).schema(more._columns)
-            new = [name for name in more._columns if name not in schema.names and name in given.names]
+            unknown = {*given.names} - {*schema.names}
+            new = [name for name in more._columns if name in unknown]
             schema = pa.schema([*schema, *(given.field(name) for name in dict.fromkeys(new))])
         layout = more._layout(schema, commit)
         self.table.commits.require(in_parquet(layout.schema))

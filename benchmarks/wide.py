@@ -69,6 +69,9 @@ ENTRIES: dict[str, Query] = {
     "sql": in_sql,
     "lookback": lambda events, outputs: of(events).window(ff.lookback(2, 3, 5, 7)).aggregate(**outputs),
     "with_columns": lambda events, outputs: of(events).window(ff.last_rows(3)).with_columns(**outputs),
+    "with_columns, events in any order": lambda events, outputs: (
+        of(events[::-1]).window(ff.last_rows(3)).with_columns(**outputs)
+    ),
     "relations": related,
 }
 

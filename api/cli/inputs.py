@@ -70,9 +70,9 @@ class Inputs:
     def require(self, columns: Sequence[str]) -> None:
         """QueryError unless each file has all of some columns, as far as any of them has."""
         for path, layout in zip(self.files.paths, self.layouts, strict=True):
-            for column in columns:
-                if column in self.schema.names and column not in layout.schema.names:
-                    raise QueryError(f"{path!r} has no column {column!r}, which other files have")
+            lacking = {*self.schema.names} - {*layout.schema.names}
+            for column in filter(lacking.__contains__, columns):
+                raise QueryError(f"{path!r} has no column {column!r}, which other files have")
 
     def time_hint(self, time: str) -> str | None:
         """A sentence about a time column of text files that is not recognised as timestamps."""

@@ -112,6 +112,7 @@ class SqlAccumulate:
     """The aggregates of each group by name."""
 
     def __post_init__(self) -> None:
+        self._inputs = {name: f"c{place}" for place, name in enumerate(self.plan.columns)}
         self._names: dict[str, str] = {}
         self._depths: dict[str, int] = {TICKS: 0}
         self._planes: dict[str, dict[str, str]] = {}
@@ -125,7 +126,7 @@ class SqlAccumulate:
     def _add(self, spec: SqlSpec, columns: Sequence[str]) -> dict[str, str]:
         """The columns of the groups that one operation reads. Equal texts are computed once."""
         names = {TICKS: TICKS}
-        names |= {str(place): f"c{self.plan.columns.index(name)}" for place, name in enumerate(columns)}
+        names |= {str(place): self._inputs[name] for place, name in enumerate(columns)}
         for name, text in spec.steps.items():
             used = [names[word] for word in PLACEHOLDER.findall(text)]
             depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)

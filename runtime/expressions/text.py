@@ -86,6 +86,20 @@ def dialect() -> Any:
         def _is_table_query(self) -> bool:
             return False
 
+        def parse(self, *given: Any) -> Any:
+            self.no_types: set[int] = set()
+            return super().parse(*given)
+
+        def _parse_types(self, check_func: bool = False, *given: Any, **named: Any) -> Any:
+            """A type that a value may begin with; once only, or ``date(date(x))`` would take twice as long a level."""
+            at = self._curr and self._curr.start
+            if check_func and at in self.no_types:
+                return None
+            found = super()._parse_types(check_func, *given, **named)
+            if check_func and found is None:
+                self.no_types.add(at)
+            return found
+
     return type("Framefold", (Dialect,), {"Tokenizer": Quoting, "Parser": Parsing})
 
 

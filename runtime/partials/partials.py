@@ -198,7 +198,7 @@ def misfit(
     for each in schema:
         if len(there.get_all_field_indices(each.name)) != 1 or kind(there.field(each.name).type) != kind(each.type):
             return f"one {each.name} ({each.type})"
-    lacking = sorted(name for name in full if name in there.names and found.column(name).null_count)
+    lacking = sorted(name for name in {*full} & {*there.names} if found.column(name).null_count)
     return f"a value in each of {lacking[0]}" if lacking else ""
 
 

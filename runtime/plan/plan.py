@@ -333,7 +333,7 @@ class Plan:
         """The name of a window input among the states."""
         return list(self.states)[list(self.window_inputs).index(window_input)]
 
-    @property
+    @cached_property
     def inputs(self) -> set[str]:
         """The columns that times, ends and states are made from; row numbers are not among them."""
         of_events = [bound for bound in self.states.values() if not isinstance(bound.spec, Earliest)]

@@ -189,7 +189,8 @@ def typed(files: Files, data: ds.Dataset) -> tuple[ds.Dataset, dict[str, str]]:
 
     fragments = list(data.get_fragments())
     schema, apart = guessed(files, data.filesystem) if files.format in ("csv", "json") else of_the_first(own(fragments))
-    schema = pa.schema([*schema, *(field for field in data.schema if field.name not in schema.names)])  # of folders
+    known = {*schema.names}
+    schema = pa.schema([*schema, *(field for field in data.schema if field.name not in known)])  # and those of folders
     same = schema.equals(data.schema)
     return data if same else ds.FileSystemDataset(fragments, schema, data.format, data.filesystem), apart
 

@@ -153,7 +153,8 @@ class Parquet(Format):
             coded = [field.name for field in columns if pa.types.is_dictionary(field.type) and field.name in text]
             reader = opened(source, metadata=metadata, read_dictionary=coded, pre_buffer=far)
             threads = pa.cpu_count() > 1
-            present = [name for name in columns.names if name in reader.schema_arrow.names]
+            there = {*reader.schema_arrow.names}
+            present = [name for name in columns.names if name in there]
             yield from decoded(reader, None if far else file.path, present, row_groups, threads)
 
 
@@ -174,7 +175,8 @@ class Orc(Format):
 
         with _opened(system, file) as source:
             reader = ORCFile(source)
-            present = [name for name in columns.names if name in reader.schema.names]
+            there = {*reader.schema.names}
+            present = [name for name in columns.names if name in there]
             for number in row_groups:
                 yield from _cut(reader.read_stripe(number, columns=present))
 
@@ -271,11 +273,11 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema, partition: Mapping[str, 
     EngineError
         If a column is not of a type that can be read as that of the schema.
     """
-    columns = []
+    columns, there = [], {*batch.schema.names}
     for field in schema:
         if field.name in partition:
             columns.append(as_type(pa.repeat(partition[field.name], batch.num_rows), field.type))
-        elif field.name not in batch.schema.names:
+        elif field.name not in there:
             columns.append(pa.nulls(batch.num_rows, field.type))
         else:
             column = batch.column(field.name)

@@ -79,8 +79,9 @@ def read_batches(source: Any, numbers: Sequence[int], columns: Sequence[str]) ->
     pyarrow.ArrowException
         If one is damaged.
     """
+    wanted = {*columns}
     with pa.ipc.open_file(source) as whole:
-        at = [place for place, name in enumerate(with_names(whole.schema).names) if name in columns]
+        at = [place for place, name in enumerate(with_names(whole.schema).names) if name in wanted]
     options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
     with pa.ipc.open_file(source, options=options) as reader:
         for number in numbers:

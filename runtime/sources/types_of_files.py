@@ -46,7 +46,8 @@ def of_the_first(schemas: Mapping[str, pa.Schema]) -> tuple[pa.Schema, dict[str,
     wider, apart = held_types(schemas, mixed_zones=True)
     first = next(iter(schemas.values()))
     # Nobody can read them, and nobody looks for their categories.
-    ordered = [name for name in apart if name in first.names and pa.types.is_dictionary(first.field(name).type)]
+    known = {*first.names}
+    ordered = [name for name in apart if name in known and pa.types.is_dictionary(first.field(name).type)]
     wider |= {name: first.field(name).type.value_type for name in ordered}
     return _with_types(first, wider), apart
 

@@ -298,7 +298,8 @@ class Layout:
     def completed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Rows with the states of no events in some columns, if these are of outputs that were added after them."""
         added = [column for (name, _, _), column in planes_of(self.plan).items() if name in self.since]
-        if not (missing := [name for name in added if name in names and name not in rows.column_names]):
+        wanted = {*names} - {*rows.column_names}
+        if not (missing := [name for name in added if name in wanted]):
             return rows
         keys = [pa.nulls(len(rows), self.plan.partials_schema.field(name).type) for name in self.plan.keys]
         none = Partials.without_events(self.plan, keys, np.zeros(len(rows), np.int64)).table

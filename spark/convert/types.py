@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
@@ -130,9 +131,12 @@ def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
     """
     columns = df.schema.fields
     fields = {field.name: field for field in columns}
+    spelt, in_any_case = (defaultdict[str, list[t.StructField]](list) for _ in range(2))
+    for each in columns if used else ():
+        spelt[each.name].append(each)
+        in_any_case[each.name.lower()].append(each)
     for name in used:
-        exact = [each for each in columns if each.name == name]
-        folded = [each for each in columns if each.name.lower() == name.lower()]
+        exact, folded = spelt[name], in_any_case[name.lower()]
         # The setting is read last: through Connect that is a call to the server.
         alike = folded if len(folded) > len(exact) and not case_sensitive(df.sparkSession) else exact
         if len(alike) > 1:

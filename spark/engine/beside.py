@@ -33,7 +33,8 @@ def beside_events(df: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
     names
         The columns.
     """
-    if lost := [name for name in names if name not in df.columns]:
+    known = {*df.columns}
+    if lost := [name for name in names if name not in known]:
         raise ColumnError(f"the files have a column {lost[0]!r} of a type that cannot be used; expected it left out")
     check_apart(df.sparkSession, [*names, *plan.columns_computed], dict.fromkeys(plan.columns_computed, "the output"))
     read = [*plan.by, *(name for name in plan.columns if name not in plan.by)]

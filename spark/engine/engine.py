@@ -96,7 +96,8 @@ class DataFrameEngine:
         return source_of(self.df, job, decision), decision
 
     def with_fields(self, names: Sequence[str]) -> DataFrameEngine:
-        if all("." not in name or name in self.df.columns for name in names):
+        dotted = [name for name in names if "." in name]
+        if not dotted or {*dotted} <= {*self.df.columns}:
             return self
         paths = struct_paths(input_schema(self.df, ()), names)
         added = [reduce(Column.getField, path[1:], column(path[0])).alias(name) for name, path in paths.items()]
@@ -149,7 +150,8 @@ class DataFrameEngine:
     def column_of(self, expression: Expr, user: str, *, of_truth: bool = False) -> Column:
         """The column of an ff.expr."""
         names = [name for path in expression.columns for name in (".".join(path), path[0])]
-        schema = self.schema([name for name in names if name in self.df.columns])
+        known = {*self.df.columns}
+        schema = self.schema([name for name in names if name in known])
         return in_spark(expression, schema, user, of_truth=of_truth)
 
     def without_time(self, time: str) -> DataFrame:

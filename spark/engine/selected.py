@@ -16,12 +16,12 @@ def selected(df: DataFrame, selection: Selection) -> DataFrame:
     """The rows of a DataFrame that are selected, when they are used."""
     if df.isStreaming:
         require_unsorted(selection)
-    engine = DataFrameEngine(df)
+    engine, known = DataFrameEngine(df), {*df.columns}
     for each in selection.conditions:
         engine = engine.where(each)
 
     def value(of: Expr) -> Column:
-        return column(of.column) if of.column in df.columns else engine.column_of(of, COLUMN)
+        return column(of.column) if of.column in known else engine.column_of(of, COLUMN)
 
     def key(order: Order) -> Column:
         way = f"{'desc' if order.descending else 'asc'}_nulls_{'first' if order.nulls_first else 'last'}"

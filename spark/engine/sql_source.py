@@ -16,7 +16,7 @@ from ..convert.names import under_plain_names
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
-from .source import PartialRows, limited
+from .source import PartialRows, left_to_executors, limited
 
 
 def named(texts: Mapping[str, str]) -> list[str]:
@@ -67,6 +67,9 @@ class SqlSource:
 
     def collect(self, limit: int | None) -> Partials | None:
         plan = self.job.plan
+        if limit == 0:  # to find that there is a group would be to read the events once more
+            left_to_executors("max_driver_partials=0 is not enough")
+            return None
         try:
             return self._collect(SqlAccumulate(plan, small_counts=True), limit)
         except (ArithmeticException, TooManyRows) as error:

@@ -144,19 +144,21 @@ def kind(column: Any) -> t.DataType | None:
     return plain.get((name, column.physical_type))
 
 
-def misfit(metadata: Any, name: str, expected: t.DataType) -> str | None:
+def misfit(metadata: Any, flat: Mapping[str, Any], name: str, expected: t.DataType) -> str | None:
     """Why a file's column cannot be read here as Spark reads it; None where it can be.
 
     Parameters
     ----------
     metadata
         The file's footer.
+    flat
+        Its :func:`leaves`.
     name
         A column of the file.
     expected
         Its type in Spark.
     """
-    column = leaves(metadata).get(name)
+    column = flat.get(name)
     found = None if column is None else kind(column)
     if found is None:
         return f"the column {name!r} has a type in it that only Spark knows how to read"

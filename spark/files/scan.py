@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -197,7 +198,7 @@ class Scan:
             raise
         return df
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
@@ -252,6 +253,20 @@ class Scan:
                     "files, or read them without spark="
                 )
 
+    @cached_property
+    def _names(self) -> list[tuple[dict[str, Any], dict[str, list[str]]]]:
+        """For each file the columns of its footer that are not nested, and the names of all by these in small letters.
+
+        A footer is gone through once, and not for each column that a query reads.
+        """
+        found = []
+        for layout in self.layouts:
+            in_any_case = defaultdict[str, list[str]](list)
+            for name in layout.schema.names:
+                in_any_case[name.lower()].append(name)
+            found.append(({} if layout.metadata is None else parquet_types.leaves(layout.metadata), dict(in_any_case)))
+        return found
+
     def _misfit(self, name: str) -> str | None:
         kind = self.kinds[name]
         if not self.by_jvm:
@@ -260,14 +275,14 @@ class Scan:
             return self._partition_misfit(name)
         if kind is None or to_arrow(kind) is None:
             return f"the column {name!r} has a type that only Spark knows how to read"
-        for file, layout in zip(self.listed, self.layouts, strict=True):
-            alike = [each for each in layout.schema.names if each.lower() == name.lower()]
+        for file, layout, (flat, in_any_case) in zip(self.listed, self.layouts, self._names, strict=True):
+            alike = in_any_case.get(name.lower())
             if not alike:  # then it is null
                 continue
             if alike != [name]:
                 reason: str | None = f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
             elif self.files.format == "parquet":
-                reason = parquet_types.misfit(layout.metadata, name, kind)
+                reason = parquet_types.misfit(layout.metadata, flat, name, kind)
             else:
                 reason = orc_misfit(name, layout.schema.field(name).type, kind)
             if reason is not None:
@@ -332,7 +347,8 @@ class Scan:
         if self.condition is None:
             return list(enumerate(sizes))
         folders = [equal(self.schema.field(name), value) for name, value in self._partition(file).items()]
-        inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in layout.schema.names])
+        there = {*layout.schema.names}
+        inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in there])
         known = [all_of([*folders, bounds]) for bounds in layout.guarantees(inside)]
         return [(number, sizes[number]) for number in possible(self.condition, self.schema, known)]
 

@@ -94,10 +94,10 @@ def checked(plan: Plan, history: Any) -> DataFrame | None:
         raise QueryError(
             f"history is {found}; expected a DataFrame of the events before until, ff.events of one, or ff.partials"
         )
-    known = [spelt(name, df.columns) for name in plan.columns]
-    missing = [name for name, found in zip(plan.columns, known, strict=True) if found not in df.columns]
-    if missing:
-        raise QueryError(f"history has no column {missing[0]!r}; found {df.columns}, expected those of the stream")
+    there = df.columns
+    known = [spelt(name, there) for name in plan.columns]
+    if missing := [name for name, found in zip(plan.columns, known, strict=True) if found not in there]:
+        raise QueryError(f"history has no column {missing[0]!r}; found {there}, expected those of the stream")
     kinds = input_schema(df, plan.columns)
     for name in plan.columns:
         kind, expected = kinds.field(name).type, plan.input_schema.field(name).type

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+import framefold as ff
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,6 +37,41 @@ def benchmarks() -> Iterator[ModuleType]:
 
     yield benchmarks
     sys.path.remove(str(ROOT))
+
+
+def calls(run: Callable[[], Any]) -> int:
+    """How many functions are called."""
+    count = itertools.count()
+    sys.setprofile(lambda frame, event, arg: next(count) if event in ("call", "c_call") else None)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return next(count)
+
+
+def test_calls_grow_no_faster_than_columns_and_outputs(benchmarks: ModuleType) -> None:
+    from benchmarks.wide import ENTRIES, sums, wide
+
+    for name, query in ENTRIES.items():
+        query(wide(2), sums(1))  # imports
+        few, more, most = (calls(partial(query, wide(size), sums(size))) for size in (25, 50, 100))
+        assert most - more < 2.3 * (more - few), name
+
+
+@pytest.mark.slow
+def test_calls_grow_no_faster_on_spark(benchmarks: ModuleType, spark: Any, tmp_path: Path) -> None:
+    """Those of the driver before a job starts."""
+    from benchmarks.wide import TEN, of, sums, wide
+
+    counts: list[list[int]] = []
+    for size in (2, 50, 100, 200):  # the first imports
+        pq.write_table(wide(size), path := tmp_path / f"{size}.parquet")
+        several = (ff.parquet(path, spark=spark), spark.read.parquet(str(path)).where("t >= 0"))
+        queries = [of(events).options(combine="executors").window(TEN) for events in several]
+        counts.append([calls(partial(query.aggregate, **sums(size))) for query in queries])
+    for _, few, more, most in zip(*counts, strict=True):
+        assert most - more < 2.3 * (more - few)
 
 
 A = (1, 0, 0.3)

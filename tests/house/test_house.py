@@ -57,6 +57,31 @@ def test_the_version_is_said_once_for_all() -> None:
     assert framefold.__version__ == importlib.metadata.version("framefold")
 
 
+def is_made_anew(node: ast.expr) -> bool:
+    """Whether an expression is a list of names that Arrow or Spark makes each time that it is asked for."""
+    text = ast.unparse(node)
+    return isinstance(node, ast.Attribute) and text.endswith((".names", ".column_names", "df.columns"))
+
+
+def test_no_name_is_looked_for_in_a_list_made_for_it_alone() -> None:
+    """Of n columns that takes n² steps. Lists that depend on what is gone through are another thing."""
+    found = []
+    for path in SOURCES:
+        for made in ast.walk(parsed(path)):
+            if not isinstance(made, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+                continue
+            if ast.unparse(made.generators[0].iter).isupper():  # a few names that are known
+                continue
+            own = {each.id for of in made.generators for each in ast.walk(of.target) if isinstance(each, ast.Name)}
+            for test in ast.walk(made):
+                if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.In, ast.NotIn)):
+                    (names, *_) = test.comparators
+                    used = {each.id for each in ast.walk(names) if isinstance(each, ast.Name)}
+                    if is_made_anew(names) and not used & own:
+                        found.append(f"{path.relative_to(ROOT)}:{test.lineno}: {ast.unparse(test)}")
+    assert not found
+
+
 def test_types_are_shipped() -> None:
     assert importlib.resources.files("framefold").joinpath("py.typed").is_file()
 

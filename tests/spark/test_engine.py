@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +33,11 @@ def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: 
 
     df = spark.range(0, 1_000, 1, 5).selectExpr("id", "id % 7 as k").mapInArrow(noted, "id long, k long")
     events = ff.events(df, time="id", by="k").window(ff.sliding(100, every=10)).options(accumulate="python")
-    for choice, reads in (({"combine": "executors"}, 0), ({"combine": "auto", "max_driver_partials": 0}, 5)):
+    too_many: dict[str, Any] = {"combine": "auto", "max_driver_partials": 0}
+    in_sql: dict[str, Any] = {"accumulate": "spark"}
+    for choice, reads in (
+        ({"combine": "executors"}, 0), (too_many, 5), (in_sql | {"combine": "executors"}, 0), (in_sql | too_many, 0),
+    ):  # fmt: skip
         for each in tmp_path.iterdir():
             each.unlink()
         result = events.options(**choice).aggregate(n=ff.Count())
