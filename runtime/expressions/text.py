@@ -87,7 +87,7 @@ def dialect() -> Any:
             return False
 
         def parse(self, *given: Any) -> Any:
-            self.no_types: set[int] = set()
+            self.no_types: set[Any] = set()
             return super().parse(*given)
 
         def _parse_types(self, check_func: bool = False, *given: Any, **named: Any) -> Any:
