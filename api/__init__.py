@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from .aggregators.operations import *
     from .aggregators.weekdays import *
     from .events import *
+    from .extras.listeners.listeners import *
+    from .extras.listeners.stream_metrics import *
+    from .extras.pictures.plots import *
+    from .extras.relations.relation import *
+    from .extras.sql.sql import *
+    from .extras.stored.partials import *
     from .from_aggregator import *
-    from .in_sql.sql import *
-    from .listeners import *
     from .lookbacks import *
-    from .plots import *
     from .reading import *
-    from .relations import *
     from .runtime.explain import *
     from .runtime.expressions.text import *
     from .runtime.windows import *
     from .spark.session.settings import *
     from .start import *
-    from .stored import *
-    from .stream_metrics import *
     from .together import *
     from .windows import *
 

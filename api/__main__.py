@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli import process
+from .extras.cli import process
 
 sys.exit(process())

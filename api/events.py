@@ -16,16 +16,16 @@ from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine
+from .extras.relations.relation import Relation, lasting, windowed
+from .extras.stored.partials import StoredPartials, history_of, table_at
 from .lookbacks import Lookback, told_apart
 from .notebook import Described, of_events, picture_of
 from .query import EventColumns, Result, bound, require_names, results, windows_in
-from .relations import Relation, lasting, windowed
 from .runtime.explain import Explanation
 from .runtime.plan.plan import Plan
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
 from .spark.options import Choices, StreamChoices
-from .stored import StoredPartials, history_of, table_at
 
 __all__ = ["Events", "Windowed"]
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import framefold as ff
-from framefold.runtime.relations.overlaps import runs
+from framefold.extras.relations.overlaps import runs
 
 from .report import table
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ..draw import draw
+from ...extras.pictures.draw import draw
 from ..frames.filling import filling
 from ..frames.windows import WindowSpec
 from .grid import check_offset

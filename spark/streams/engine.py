@@ -13,13 +13,16 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError, QueryError
+from ...extras.stored.before import AtRest
+from ...extras.stored.moving.exported import Exported, GoneOn, gone_on, why_not_stored
+from ...extras.stored.moving.exporting import export_state
+from ...extras.stored.moving.importing import NewCheckpoint
+from ...extras.stored.on_spark.stored_source import StoredRows
+from ...extras.stored.table import Table
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, fingerprint, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
-from ...runtime.stored.before import AtRest
-from ...runtime.stored.exported import Exported, GoneOn, gone_on, why_not_stored
-from ...runtime.stored.table import Table
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.latest import why_not_latest
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -30,11 +33,8 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise
 from ..session.staging import stage
-from ..stored.stored_source import StoredRows
 from .checkpoint import check_fits, still_open
-from .exporting import export_state
 from .history import begin_tick, first_state, imported_state, without_history
-from .importing import NewCheckpoint
 from .labels import labels
 from .logs import Logs
 from .needs import advice, check_able, partitions

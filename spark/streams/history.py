@@ -10,16 +10,16 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
+from ...extras.stored.before import AtRest
+from ...extras.stored.on_spark.stored_source import StoredRows
 from ...runtime.columns.key_types import wider
 from ...runtime.plan.plan import Plan
-from ...runtime.stored.before import AtRest
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.staging import stage
-from ..stored.stored_source import StoredRows
 from .packets import PACKETS, pack_events, pack_partials, pack_stored
 from .shards import Shards
 

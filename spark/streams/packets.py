@@ -13,6 +13,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import NullTimeError
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import one_array
+from ...extras.stored.on_spark.stored_source import StoredRows
 from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
@@ -21,7 +22,6 @@ from ..convert.partials_codec import Batches, batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials
 from ..input.row_numbers import partition_id
-from ..stored.stored_source import StoredRows
 
 PACKETS = t.StructType([
     t.StructField("shard", t.IntegerType()), t.StructField("place", t.LongType()), t.StructField("ipc", t.BinaryType())

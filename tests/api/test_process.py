@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 def imported(folder: Path, *arguments: str, code: int = 0) -> set[str]:
     """The modules at the end of a process, which ends with a code."""
-    program = "import sys; from framefold.cli import process; print(process()); print(*sys.modules)"
+    program = "import sys; from framefold.extras.cli import process; print(process()); print(*sys.modules)"
     line = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True)
     *_, ended, modules = done.stdout.splitlines()

@@ -98,7 +98,7 @@ def test_a_query_loads_none_of_the_extras_and_runs_without_them_also_where_it_ta
 @pytest.mark.parametrize("start", ["script", "module", "completion"])
 def test_the_command_line_says_which_extra_it_needs(start: str) -> None:
     ways = {
-        "script": "from framefold.cli import process; sys.exit(process())",
+        "script": "from framefold.extras.cli import process; sys.exit(process())",
         "module": "import runpy; runpy.run_module('framefold', run_name='__main__')",
     }
     environment = {"_FRAMEFOLD_COMPLETE": "complete_bash", "COMP_WORDS": "framefold r", "COMP_CWORD": "1"}
@@ -112,7 +112,7 @@ def test_the_command_line_says_which_extra_it_needs(start: str) -> None:
 
 def test_what_is_missing_later_is_said_too() -> None:
     """Where typer is there, and rich is not."""
-    code = WITHOUT.format(names={"rich"}) + "from framefold.cli import process; sys.exit(process())"
+    code = WITHOUT.format(names={"rich"}) + "from framefold.extras.cli import process; sys.exit(process())"
     done = run(code, "demo", "--rows", "1000", "--engine", "local")
     said = r"framefold: the command line needs rich(\.\w+)?; expected it installed: pip install '\.\[cli\]' in .*\n"
     assert done.returncode == 1

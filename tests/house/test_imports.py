@@ -26,7 +26,7 @@ EXTRAS = {
 
 LATE = {
     "api/__init__.py": "a name is imported when it is asked for",
-    "api/cli/": "the help shows before what a job needs is loaded",
+    "extras/cli/": "the help shows before what a job needs is loaded",
     "runtime/sources/conditions.py": "a task without a condition need not load the functions of SQL",
 }
 """Where other modules of the package are imported within functions, and why."""

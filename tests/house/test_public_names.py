@@ -68,7 +68,7 @@ def test_whose_code_it_is_does_not_change() -> None:
 ALONE = """
 import pickle, sys
 assert pickle.loads(b"cframefold\\nSum\\n.").__module__ == "framefold"
-assert not {"framefold.relations", "framefold.events", "pyspark"} & set(sys.modules)
+assert not {"framefold.extras.relations.relation", "framefold.events", "pyspark"} & set(sys.modules)
 print(pickle.loads(b"cframefold\\nsliding\\n.").__module__)
 try:
     import framefold.aggregators

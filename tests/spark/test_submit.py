@@ -18,7 +18,7 @@ import pyspark
 import pytest
 
 import framefold as ff
-from framefold.spark.submission import archive, command, follow, kubernetes
+from framefold.extras.cli.submission import archive, command, follow, kubernetes
 
 from ..support.command_line import main
 from .submitting import EXAMPLES, JOB, SMALL, submit, submit_options, without_spark, write_trips
@@ -102,7 +102,7 @@ def test_what_is_in_the_archive(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].endswith(f" {JOB} a b --master")
     *words, job = lines[2].removesuffix(" run trips.parquet --time pickup").split(" ")
     assert len(words) > 3
-    assert Path(job).read_text().count("framefold.cli") == 1
+    assert Path(job).read_text().count("framefold.extras.cli") == 1
     names = [zipfile.ZipFile(path).namelist() for path in packed[1:]]
     assert {"means.py", "framefold/spark/session/worker.py", "cloudpickle/cloudpickle.py"} <= {*names[0]}
     assert "speeds.py" not in names[0]

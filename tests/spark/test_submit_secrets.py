@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import framefold as ff
-from framefold.spark.submission import archive, command, follow, redaction
+from framefold.extras.cli.submission import archive, command, follow, redaction
 
 from ..support.command_line import main
 from ..support.programs import WITH_SUPPORT

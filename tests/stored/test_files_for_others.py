@@ -111,6 +111,6 @@ def test_this_version_has_a_table(tmp_path: Path) -> None:
 if __name__ == "__main__":  # python -m tests.stored.test_files_for_others writes the table of a new version
     from importlib import import_module
 
-    made = HERE / f"v{import_module('framefold.runtime.stored.commits').VERSION}"
+    made = HERE / f"v{import_module('framefold.extras.stored.commits').VERSION}"
     shutil.rmtree(made, ignore_errors=True)
     written(made)

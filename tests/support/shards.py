@@ -11,9 +11,18 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
+from framefold.extras.stored.moving.exported import (
+    Exported,
+    exported,
+    gone_on,
+    layout_of,
+    store,
+    stored_rows,
+    why_not_stored,
+)
+from framefold.extras.stored.partials import history_of
+from framefold.extras.stored.table import Table, Written
 from framefold.runtime.plan.plan import fingerprint, trusting
-from framefold.runtime.stored.exported import Exported, exported, gone_on, layout_of, store, stored_rows, why_not_stored
-from framefold.runtime.stored.table import Table, Written
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.latest import LatestShard as LatestShard
@@ -21,7 +30,6 @@ from framefold.runtime.streams.latest import why_not_latest as why_not_latest
 from framefold.runtime.streams.pages import FRAMES
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
-from framefold.stored import history_of
 
 from .limits import limits
 from .plans import Plan

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from framefold.extras.cli.submission.command import read as read_command
 from framefold.spark.convert import partials_codec
 from framefold.spark.convert.partials_codec import PartialsCodec
 from framefold.spark.convert.partials_codec import batches as wire_batches
@@ -32,7 +33,6 @@ from framefold.spark.streams.labels import labels, murmur3
 from framefold.spark.streams.places import QUOTED
 from framefold.spark.streams.shards import VERSION, Shards
 from framefold.spark.streams.slider import called as slide_shard
-from framefold.spark.submission.command import read as read_command
 
 from .stages import Partials
 

@@ -26,8 +26,8 @@ POINTS = {
 }
 """After a part of it, each time that something has been done or given."""
 
-STORED = "framefold.runtime.stored"
-IN_TASKS = {"tasks have written": ("framefold.spark.stored.engine", "write")}
+STORED = "framefold.extras.stored"
+IN_TASKS = {"tasks have written": ("framefold.extras.stored.on_spark.engine", "write")}
 IN_MOVING_TASKS = {"tasks have written a state": (f"{STREAMS}.exporting", "write_state")}
 DEADLY = POINTS | IN_TASKS | IN_MOVING_TASKS
 """Those in Spark's workers."""

@@ -1,0 +1,1 @@
+"""Features above the core, a folder each."""

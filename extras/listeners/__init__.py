@@ -1,0 +1,1 @@
+"""Figures of running streams for logs or dashboards."""

@@ -1,0 +1,1 @@
+"""Pictures of windows, charts of results."""

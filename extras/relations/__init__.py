@@ -1,0 +1,1 @@
+"""Relations of rows that are valid from an instant on up to another."""

@@ -1,0 +1,1 @@
+"""Partials at rest: tables of partial states, which grow by runs."""

@@ -1,0 +1,1 @@
+"""The state of a stream, moved to another query."""

@@ -1,1 +1,0 @@
-"""Partials at rest: written once a run of events, read by any windows whose frames theirs make up."""
