@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
         "aggregators.errors", "aggregators.operations", "aggregators.laws.check", "events", "from_aggregator",
-        "lookbacks", "plots", "in_sql.sql", "reading", "relations", "start", "stored", "together", "windows",
-        "stream_metrics", "listeners",
+        "lookbacks", "reading", "start", "together", "windows",
         "runtime.explain", "runtime.expressions.text", "runtime.windows", "aggregators.weekdays",
         "spark.session.settings",
+        "extras.pictures.plots", "extras.sql.sql", "extras.relations.relation", "extras.stored.partials",
+        "extras.listeners.stream_metrics", "extras.listeners.listeners",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
-    _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")
+    _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "together")
 
     class _Package(ModuleType):
         """A package in which no module takes the place of a function of its name, such as ``events``."""

@@ -16,16 +16,19 @@ from .aggregators.contract.operation import Operation
 from .aggregators.contract.words import said_here
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine
-from .extras.relations.relation import Relation, lasting, windowed
-from .extras.stored.partials import StoredPartials, history_of, table_at
 from .lookbacks import Lookback, told_apart
 from .notebook import Described, of_events, picture_of
 from .query import EventColumns, Result, bound, require_names, results, windows_in
 from .runtime.explain import Explanation
+from .runtime.features import feature
 from .runtime.plan.plan import Plan
+from .runtime.streams.history import history_of
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
 from .spark.options import Choices, StreamChoices
+
+if TYPE_CHECKING:
+    from .extras.relations.relation import Relation
 
 __all__ = ["Events", "Windowed"]
 
@@ -165,7 +168,7 @@ class Events(Described, EventColumns, Generic[Result]):
 
     def relation(self) -> Relation[Result]:
         """Interval events as a relation: each is valid from its time up to its end, which may be null for never."""
-        return lasting(self)
+        return cast("Relation[Result]", feature("relations.relation").lasting(self))
 
     def dropped(self) -> Result:
         """The events that ``null_time="drop"`` leaves out: those without a time, as a DataFrame or a table."""
@@ -335,7 +338,8 @@ class Windowed(Described, Generic[Result]):
         """
         if len(self.windows) != 1:
             raise QueryError(f"relation() is of {len(self.windows)} kinds of windows; expected .window(...) with one")
-        return windowed(self.events, self.windows[0])
+        made = feature("relations.relation").windowed(self.events, self.windows[0])
+        return cast("Relation[Result]", made)
 
     def latest(self, /, **outputs: Operation) -> Result:
         """The window of a stream that ends now, as a stream with one row a key, for the output mode update.
@@ -399,7 +403,7 @@ class Windowed(Described, Generic[Result]):
         """
         require_stream(self.events, "export_state() is asked for events that are no stream")
         engine, query = self._query(outputs)
-        cast(Any, engine).export_state(query, self.events.run_options, checkpoint, table_at(into))
+        feature("stored.moving.moving").export_state(engine, query, self.events.run_options, checkpoint, into)
 
     def import_state(
         self,
@@ -439,8 +443,8 @@ class Windowed(Described, Generic[Result]):
         """
         require_stream(self.events, "import_state() is asked for events that are no stream")
         engine, query = self._query(outputs)
-        options, stored = self.events.run_options, table_at(exported)
-        tick = cast(Any, engine).import_state(query, options, stored, checkpoint, skip=skip_incomplete)
+        moving, options = feature("stored.moving.moving"), self.events.run_options
+        tick = moving.import_state(engine, query, options, exported, checkpoint, skip=skip_incomplete)
         return cast(datetime.datetime, query.times.bounds(np.array([tick], np.int64))[0].as_py())
 
     def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
@@ -477,8 +481,8 @@ def _chosen(events: Events[Result], method: str, known: Any, choices: Any) -> Ev
                     f"{method}() is given {name!r}, which is not for streams only; expected .options({name}=)"
                 )
             raise QueryError(f"{method}() is given {name!r}; {nearest(name, known.__annotations__)}")
-    if isinstance(history := choices.get("history"), StoredPartials):
-        choices = {**choices, "history": history_of(history)}
+    if "history" in choices:
+        choices = {**choices, "history": history_of(choices["history"])}
     return replace(events, run_options=replace(events.run_options, **choices))
 
 

@@ -63,7 +63,7 @@ class Lazy:
 
 
 class TableOperators:
-    """The operators on tables of this process; the methods are those of :class:`framefold.extras.relations.relation.Operators`."""
+    """The operators on tables of this process; the methods are those of ``relation.Operators``."""
 
     engine_name = "the local engine"
     streaming = recomputes = False

@@ -12,9 +12,11 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ...runtime.frames.windows import Windows
 from ...runtime.plan.plan import PARAMETERS, Plan, fingerprint
+from ...runtime.streams.history import History
 from .asked import Asked, view_of
 from .commits import Commit, StoredFile
 from .layout import Layout, frames_of
+from .stored_rows import StoredRows
 from .table import Table, query_of
 
 
@@ -38,7 +40,7 @@ class Before(Asked):
 
 
 @dataclass(frozen=True)
-class AtRest:
+class AtRest(History):
     """Stored partials as of a commit.
 
     Parameters
@@ -50,6 +52,10 @@ class AtRest:
     table: Table
     layout: Layout
     commit: Commit
+
+    def parts(self, plan: Plan, begin: int, lateness: int, *, begun: bool) -> StoredRows:
+        asked, files = (None, []) if begun else self.before(begin, plan, lateness)
+        return StoredRows.of(self.table, self.layout, files, plan, asked)
 
     def before(self, begin: int, plan: Plan, lateness: int) -> tuple[Before, list[StoredFile]]:
         """What a stream of a plan that begins at a tick needs of them, and the files that have it.

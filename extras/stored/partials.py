@@ -29,6 +29,7 @@ from ...runtime.plan.plan import Plan, pickled_outputs, trusting
 from ...runtime.reporting import warn, warn_of_nulls
 from ...runtime.results.extensions import with_extensions
 from ...runtime.sources.arrow import Source
+from ...runtime.streams.history import history_of
 from ...runtime.windows.sliding import Sliding, tumbling
 from ...runtime.windows.spec import Spec
 from .asked import Asked, EndingFirst
@@ -700,7 +701,8 @@ def table_at(path: Any, format: str | None = None) -> Table:
     return Table.at(os.fspath(path), format)
 
 
-def history_of(stored: StoredPartials) -> AtRest:
+@history_of.register
+def stored_by_now(stored: StoredPartials) -> AtRest:
     """What is stored by now, for a stream that begins with it; QueryError where only some windows of it are meant."""
     if stored.changed_by is not None:
         raise QueryError("history is of what some runs have changed; expected ff.partials without .changed(...)")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ...extras.pictures.draw import draw
+from ..features import feature
 from ..frames.filling import filling
 from ..frames.windows import WindowSpec
 from .grid import check_offset
@@ -76,7 +76,7 @@ class Spec(WindowSpec):
         >>> picture.as_svg().count("<rect") >= 4
         True
         """
-        return draw(self, events)
+        return feature("pictures.draw").draw(self, events)
 
 
 def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from ..engine import tasks
 from ..engine.decision import Decision
 from ..engine.events_source import BLOBS, TaskSource, merged, received
 from ..engine.source import left_to_executors
-from ..session.staging import Task, stage
+from ..session.staging import Task, stage, tasks_of
 from ..tuning import MIN_SHARE
 from .scan import ReadPlan, Scan
 from .task_reader import with_own_events
@@ -51,4 +51,4 @@ def read_by_tasks(
 ) -> DataFrame:
     """A function of tasks that read files: each is given its number, and nothing else."""
     count = len(read_plan.tasks)
-    return stage(spark.range(0, count, 1, max(1, count)), function, read_plan, *arguments, schema=schema, failed=failed)
+    return stage(tasks_of(spark, count), function, read_plan, *arguments, schema=schema, failed=failed)

@@ -22,6 +22,11 @@ THE_WORKERS = "the workers of Spark run"
 Task = Callable[..., Batches]
 
 
+def tasks_of(spark: SparkSession, count: int) -> DataFrame:
+    """The numbers from 0 up to a count, in as many tasks."""
+    return spark.range(0, count, 1, max(1, count))
+
+
 def stage(
     rows: DataFrame, function: Task, *arguments: object, schema: t.StructType, failed: Task | None = None
 ) -> DataFrame:

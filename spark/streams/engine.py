@@ -6,23 +6,19 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...aggregators.errors import EngineError, QueryError
-from ...extras.stored.before import AtRest
-from ...extras.stored.moving.exported import Exported, GoneOn, gone_on, why_not_stored
-from ...extras.stored.moving.exporting import export_state
-from ...extras.stored.moving.importing import NewCheckpoint
-from ...extras.stored.on_spark.stored_source import StoredRows
-from ...extras.stored.table import Table
+from ...aggregators.errors import QueryError
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, fingerprint, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
+from ...runtime.streams.history import History, PartialsInParts
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.latest import why_not_latest
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -31,12 +27,10 @@ from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.errors import reraise
 from ..session.staging import stage
 from .checkpoint import check_fits, still_open
-from .history import begin_tick, first_state, imported_state, without_history
+from .history import begin_tick, first_state, stored_state, without_history
 from .labels import labels
-from .logs import Logs
 from .needs import advice, check_able, partitions
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .progress import NAME, RESULTS, name_of_its_own, observed
@@ -47,6 +41,22 @@ WATERMARK = "spark.watermarkDelayMs"
 
 OF_WATERMARKS = ("watermark", "ahead", "early", "late", "allowed_lateness", "forget", "until")
 """The choices for windows that a watermark closes."""
+
+
+class Imported(NamedTuple):
+    """The state of another query, from which a new one goes on.
+
+    Parameters
+    ----------
+    partials
+        Its partials, as they are stored.
+    watermark, gone
+        Up to which ticks its windows are closed, and take no more events.
+    """
+
+    partials: PartialsInParts
+    watermark: int
+    gone: int
 
 
 class StreamEngine(DataFrameEngine):
@@ -68,8 +78,8 @@ class StreamEngine(DataFrameEngine):
         EngineError
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
-        df = self._checked(plan, options)
-        return self._slid(df, self._job(df, plan, options), options)
+        df = self.checked(plan, options)
+        return self.slid(df, self.job(df, plan, options), options)
 
     def latest(self, plan: Plan, options: Options) -> DataFrame:
         """The window that ends now, in one row for each key for which it has changed, by the clock of the cluster.
@@ -88,11 +98,11 @@ class StreamEngine(DataFrameEngine):
                     f"{name} is {getattr(options, name)!r}, which is of windows that a watermark closes, and latest() "
                     "goes by the clock; expected .stream(...) without it"
                 )
-        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, latest=True)
+        return self.slid(self.df, Job(counted(plan), self._schema(plan)), options, latest=True)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
         """The events that `run` drops, with all their columns, as a stream of its own."""
-        df, job = self._checked(plan, options), Job(counted(plan), self.df.schema)
+        df, job = self.checked(plan, options), Job(counted(plan), self.df.schema)
         rows = under_plain_names(df, [*plan.columns, *df.columns])
         dealt = self._labels(options)
         packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
@@ -104,81 +114,12 @@ class StreamEngine(DataFrameEngine):
 
     def still_open(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str]) -> DataFrame:
         """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
-        return still_open(self.df.sparkSession, checkpoint, self._all_shards(plan, options))
-
-    def export_state(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str], into: Table) -> None:
-        """Store the state in the checkpoint of a query that `run` has made.
-
-        Raises
-        ------
-        QueryError
-            If it has none that can be stored.
-        EngineError
-            If there is no checkpoint of this query, which has ended, or something else is stored there.
-        """
-        shards = self._all_shards(plan, options)
-        require_stored(plan)
-        with reraise(self.df.sparkSession, lambda: self.df, plan):
-            export_state(self.df.sparkSession, checkpoint, shards, into)
-
-    def import_state(
-        self, plan: Plan, options: Options, stored: Table, checkpoint: str | os.PathLike[str], *, skip: bool
-    ) -> int:
-        """Make a checkpoint for the query that `run` makes, with which it goes on where another one has stopped.
-
-        Parameters
-        ----------
-        stored
-            What `export_state` has stored.
-        checkpoint
-            Where it is to be.
-        skip
-            Whether windows are left out for which not all events are stored.
-
-        Returns
-        -------
-        The tick up to which windows are closed.
-
-        Raises
-        ------
-        QueryError
-            If the query asks for something that is not stored.
-        EngineError
-            If nothing is, the other query has gone on since, or something is at the new place.
-        """
-        df, spark = self._checked(plan, options), self.df.sparkSession
-        require_stored(plan)
-        new, commit = NewCheckpoint(checkpoint), stored.commits.latest()
-        said = Exported.of(commit, stored.commits.path)
-        if (until := begin_tick(plan, options)) != said.query.get("until"):
-            word = "none" if until is None else plan.times.word(until)
-            raise QueryError(
-                f"until= is {word}, and was another one in the query whose state was exported; expected the same "
-                ".stream(history=, until=)"
-            )
-        old = Logs.at(said.checkpoint)
-        if (last := old.last(spark)) != said.batch:
-            raise EngineError(
-                f"the query of the checkpoint {said.checkpoint!r} has gone on to the micro-batch {last}, and its state "
-                f"was exported as of {said.batch}; expected .export_state(...) anew, to another path"
-            )
-        job = self._job(df, plan, options)
-        lateness = ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0
-        found = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
-        fields = [df.schema[spelt(name, df.columns)] for name in plan.columns]
-        watermark = spelt(plan.time, df.columns), delay_of(df, plan) or 0
-
-        def query(events: DataFrame) -> DataFrame:
-            return StreamEngine(events)._slid(events, job, options, imported=found)
-
-        with reraise(spark, lambda: self.df, plan):
-            new.make(spark, query, fields, watermark, mode_of(options), old, said.batch)
-        return found.watermark
+        return still_open(self.df.sparkSession, checkpoint, self.all_shards(plan, options))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         if plan.axis.beside in ("event", "label"):
             self.beside(plan, options, ())
-        self._checked(plan, options)
+        self.checked(plan, options)
         return explain(plan, "Spark, a stream", self._stages(plan, options))
 
     def _stages(self, plan: Plan, options: Options) -> list[tuple[str, str]]:
@@ -200,21 +141,21 @@ class StreamEngine(DataFrameEngine):
     def of(self, df: DataFrame) -> StreamEngine:
         return StreamEngine(df)
 
-    def _all_shards(self, plan: Plan, options: Options) -> Shards:
+    def all_shards(self, plan: Plan, options: Options) -> Shards:
         """What is needed of shards to read all that a checkpoint has, however many they are."""
-        df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
+        df, plain = self.checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
         shards = self._shards(df, Job(counted(plan), self._schema(plan)), plain)
         query = {name: each for name, each in shards.fingerprint.items() if name != "shards"}
         return replace(shards, fingerprint=query)
 
-    def _job(self, df: DataFrame, plan: Plan, options: Options) -> Job:
+    def job(self, df: DataFrame, plan: Plan, options: Options) -> Job:
         """What tasks need of a query whose windows a watermark closes."""
         found = with_time(self._schema(plan), df, plan, options)
         schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
         return Job(counted(plan), schema)
 
-    def _slid(
-        self, df: DataFrame, job: Job, options: Options, *, latest: bool = False, imported: GoneOn | None = None
+    def slid(
+        self, df: DataFrame, job: Job, options: Options, *, latest: bool = False, imported: Imported | None = None
     ) -> DataFrame:
         """The results that the shards of a stream give."""
         plan, mode = job.plan, "Update" if latest else mode_of(options)
@@ -230,8 +171,7 @@ class StreamEngine(DataFrameEngine):
             first = first_state(df, shards, dealt, options, begun=begun)
         else:
             shards = replace(shards, imported=(imported.watermark, imported.gone))
-            rows = StoredRows.of(imported.table, imported.layout, imported.files, plan, None)
-            first = imported_state(df.sparkSession, rows, job, dealt)
+            first = stored_state(df.sparkSession, imported.partials, job, dealt)
         processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -257,7 +197,7 @@ class StreamEngine(DataFrameEngine):
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
             drop_partial=options.late == "drop_partial",
             begin=begin_tick(plan, options),
-            at_rest=isinstance(options.history, AtRest),
+            at_rest=isinstance(options.history, History),
             latest=latest,
         )
 
@@ -265,7 +205,7 @@ class StreamEngine(DataFrameEngine):
         dealt = partitions(self.df.sparkSession)
         return labels(options.shards or dealt, dealt)
 
-    def _checked(self, plan: Plan, options: Options) -> DataFrame:
+    def checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with its watermark; QueryError if the query cannot be answered on a stream."""
         df = self._with_watermark(plan, options)
         self._check_able(plan, options)
@@ -331,15 +271,6 @@ def marks(options: Options) -> tuple[str, ...]:
 def mode_of(options: Options) -> str:
     """The output mode."""
     return "Update" if marks(options) else "Append"
-
-
-def require_stored(plan: Plan) -> None:
-    """QueryError where the state of a query is none that can be stored for another one."""
-    if (reason := why_not_stored(plan)) is not None:
-        raise QueryError(
-            f"the state of this query cannot go on in another one: {reason}; expected a new query, with "
-            ".stream(history=, until=) for the events so far"
-        )
 
 
 def delay_of(df: DataFrame, plan: Plan) -> int | None:

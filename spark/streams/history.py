@@ -10,16 +10,15 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
-from ...extras.stored.before import AtRest
-from ...extras.stored.on_spark.stored_source import StoredRows
 from ...runtime.columns.key_types import wider
 from ...runtime.plan.plan import Plan
+from ...runtime.streams.history import History, PartialsInParts
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.staging import stage
+from ..session.staging import stage, tasks_of
 from .packets import PACKETS, pack_events, pack_partials, pack_stored
 from .shards import Shards
 
@@ -59,10 +58,9 @@ def first_state(
     if begin is None:
         return None
     plan = job.plan
-    if isinstance(history, AtRest):
-        asked, files = (None, []) if begun else history.before(begin, plan, shards.lateness)
-        rows = StoredRows.of(history.table, history.layout, files, plan, asked)
-        return imported_state(stream.sparkSession, rows, job, labels)
+    if isinstance(history, History):
+        stored = history.parts(plan, begin, shards.lateness, begun=begun)
+        return stored_state(stream.sparkSession, stored, job, labels)
     if (df := checked(plan, history)) is None:
         return None
     time = column(spelt(plan.time, df.columns))
@@ -71,9 +69,10 @@ def first_state(
     return one_row_each(stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS))
 
 
-def imported_state(spark: SparkSession, rows: StoredRows, job: Job, labels: tuple[int, ...]) -> GroupedData:
-    """The packets of another query's state, which is stored, in one row for each shard."""
-    return one_row_each(stage(rows.numbers(spark), pack_stored, rows, job.trusting(), labels, schema=PACKETS))
+def stored_state(spark: SparkSession, stored: PartialsInParts, job: Job, labels: tuple[int, ...]) -> GroupedData:
+    """The packets of stored partials, in one row for each shard."""
+    numbers = tasks_of(spark, len(stored))
+    return one_row_each(stage(numbers, pack_stored, stored, job.trusting(), labels, schema=PACKETS))
 
 
 def one_row_each(packets: DataFrame) -> GroupedData:

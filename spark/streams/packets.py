@@ -13,10 +13,10 @@ from pyspark.sql import types as t
 from ...aggregators.errors import NullTimeError
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import one_array
-from ...extras.stored.on_spark.stored_source import StoredRows
 from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
+from ...runtime.streams.history import PartialsInParts
 from ...runtime.streams.key_hash import shard_numbers
 from ..convert.partials_codec import Batches, batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
@@ -44,9 +44,9 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Batches) -> Batches:
     yield from packets(by_shard(accumulated_partials(job, rows), len(labels)), labels)
 
 
-def pack_stored(rows: StoredRows, job: Job, labels: tuple[int, ...], numbers: Batches) -> Batches:
+def pack_stored(stored: PartialsInParts, job: Job, labels: tuple[int, ...], numbers: Batches) -> Batches:
     """The parts of stored partials whose numbers come, to packets; see `pack_partials`."""
-    parts = (rows.partials(job.plan, number) for batch in numbers for number in batch.column(0).to_pylist())
+    parts = (stored.partials(job.plan, number) for batch in numbers for number in batch.column(0).to_pylist())
     yield from packets(by_shard(parts, len(labels)), labels)
 
 

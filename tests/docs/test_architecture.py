@@ -13,9 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
-ROOMS = ["api", "spark", "runtime", "aggregators"]
+ROOMS = ["extras", "api", "spark", "runtime", "aggregators"]
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TREE = next(block for block in BLOCK.findall(PAGE) if block.startswith("api/"))
+TREE = next(block for block in BLOCK.findall(PAGE) if block.startswith("extras/"))
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 FOLDERS = [*ROOMS, "benchmarks", "docs", "tests"]
 

@@ -23,7 +23,9 @@ USES_SPARK = re.compile(r"""^ *(?:>>>|\.\.\.) .*(?<![\w."'])spark\b(?!=)(?!.*SKI
 def files() -> list[object]:
     """The files with examples; those whose examples use a Spark session have the mark."""
     paths = [
-        path for room in ("aggregators", "api", "runtime", "spark") for path in sorted((ROOT / room).rglob("*.py"))
+        path
+        for room in ("aggregators", "api", "extras", "runtime", "spark")
+        for path in sorted((ROOT / room).rglob("*.py"))
     ]
     texts = {path: text for path in paths if ">>> " in (text := path.read_text())}
     marks = {True: pytest.mark.spark, False: ()}

@@ -79,7 +79,7 @@ def test_readme_lists_each_extra_of_a_user() -> None:
 def test_no_page_and_no_error_asks_an_index_for_framefold() -> None:
     """No index has it."""
     root = Path(__file__).parents[2]
-    rooms = ("api", "runtime", "spark", "aggregators", "docs", "examples")
+    rooms = ("api", "extras", "runtime", "spark", "aggregators", "docs", "examples")
     texts = [root / "README.md", root / "CHANGELOG.md"]
     texts += [path for room in rooms for end in ("py", "md", "ipynb") for path in (root / room).rglob(f"*.{end}")]
     assert [str(path) for path in texts if re.search("pip install '?framefold", path.read_text())] == []

@@ -18,7 +18,7 @@ import framefold
 from ..support.programs import module_of, parsed
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ["api", "spark", "runtime", "aggregators"]
+ROOMS = ["extras", "api", "spark", "runtime", "aggregators"]
 SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 FOLDERS = sorted({path.parent for path in SOURCES})
 
@@ -114,9 +114,9 @@ LAZY = """
 import sys
 import framefold
 assert not {"numpy", "pyarrow"} & set(sys.modules)
-import framefold.events, framefold.together, framefold.extras.listeners.stream_metrics  # modules with the names of functions
+import framefold.events, framefold.together  # modules with the names of functions
 assert not any(map(sys.modules.__contains__, ("framefold.start", "framefold.windows")))
-assert callable(framefold.events) and callable(framefold.together) and callable(framefold.extras.listeners.stream_metrics)
+assert callable(framefold.events) and callable(framefold.together)
 assert framefold.runtime.windows.session is framefold.session
 from framefold import *
 assert Sum is framefold.Sum is framefold.aggregators.sums.sums.Sum

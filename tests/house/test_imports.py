@@ -15,7 +15,7 @@ from pathlib import Path
 from ..support.programs import ROOT, module_of, parsed
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-ROOMS = ("aggregators", "runtime", "spark", "api")
+ROOMS = ("aggregators", "runtime", "spark", "api", "extras")
 EXTRAS = {
     re.split(r"[\[>=<;]", each)[0].replace("-", "_")
     for name, packages in PROJECT["optional-dependencies"].items()

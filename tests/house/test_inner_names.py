@@ -39,8 +39,8 @@ PIECES = {
     "spark/test_rows.py": "spark.input.row_numbers",
     "spark/test_ship.py": "spark.session.packaging",
     "spark/test_state.py": "spark.streams.state",
-    "spark/test_submit.py": "spark.submission",
-    "spark/test_submit_secrets.py": "spark.submission",
+    "spark/test_submit.py": "extras.cli.submission",
+    "spark/test_submit_secrets.py": "extras.cli.submission",
     "spark/test_tasks.py": "spark.engine.tasks",
     "spark/test_types.py": "spark.convert.types",
 }  # fmt: skip
@@ -58,7 +58,7 @@ FILES = [
 ]
 # Programs in strings count, too. The command line is called by two names only.
 FROM = re.compile(r"\bfrom framefold(?:\.([\w.]+))? import (?:\(([^)]*)\)|([\w, ]+))|\bimport framefold\.([\w.]+)")
-COMMANDS = {"cli.main", "cli.process"}
+COMMANDS = {"extras.cli.main", "extras.cli.process"}
 
 
 def inner_names(name: str) -> set[str]:

@@ -76,11 +76,11 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "partials_at_once": "spark.engine.events_source.PARTIALS_AT_ONCE",
     "few_events": "spark.engine.few_events.FEW_EVENTS",
     "few_groups": "spark.engine.few_events.FEW_GROUPS",
-    "kept_bytes": "runtime.stored.kept.KEPT_BYTES",
+    "kept_bytes": "extras.stored.kept.KEPT_BYTES",
     "rows_of_a_byte": "runtime.sources.parquet_opening.MOST_ROWS",
     "few_rows_of_bytes": "runtime.sources.parquet_opening.FEW_ROWS",
-    "stored_row_group": "runtime.stored.table.ROW_GROUP",
-    "stored_driver_partials": "spark.stored.engine.DRIVER_PARTIALS",
+    "stored_row_group": "extras.stored.table.ROW_GROUP",
+    "stored_driver_partials": "extras.stored.on_spark.engine.DRIVER_PARTIALS",
     "few_files": "spark.input.scan_bounds.FEW_FILES",
     "task_held_bytes": "spark.engine.tasks.TASK_HELD_BYTES",
     "task_merged_rows": "spark.engine.tasks.MERGED_ROWS",
@@ -92,8 +92,8 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "few_sql_rows": "runtime.accumulate.sql_accumulate.SMALL_ROW_LIMIT",
     # the front door and the command line
     "picture_rows": "notebook.PICTURE_ROWS",
-    "chart_rows": "plots.MOST_ROWS",
-    "replace_patience": "cli.replacing.PATIENCE",
+    "chart_rows": "extras.pictures.plots.MOST_ROWS",
+    "replace_patience": "extras.cli.replacing.PATIENCE",
 }
 """The constant that each name stands for, or several of one meaning."""
 

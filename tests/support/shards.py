@@ -20,10 +20,10 @@ from framefold.extras.stored.moving.exported import (
     stored_rows,
     why_not_stored,
 )
-from framefold.extras.stored.partials import history_of
 from framefold.extras.stored.table import Table, Written
 from framefold.runtime.plan.plan import fingerprint, trusting
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
+from framefold.runtime.streams.history import history_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.latest import LatestShard as LatestShard
 from framefold.runtime.streams.latest import why_not_latest as why_not_latest

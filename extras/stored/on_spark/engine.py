@@ -29,9 +29,10 @@ from ....spark.session.staging import stage
 from ..asked import Asked
 from ..commits import Run, StoredFile, checked
 from ..layout import Layout
+from ..stored_rows import StoredRows
 from ..stored_types import SAID
 from ..table import Span, Table, Written
-from .stored_source import StoredRows, StoredSource
+from .stored_source import StoredSource
 
 DRIVER_PARTIALS = Options.max_driver_partials
 """The most partials that the driver writes."""
