@@ -16,7 +16,8 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ROOMS = ["extras", "api", "spark", "runtime", "aggregators"]
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TREE = next(block for block in BLOCK.findall(PAGE) if block.startswith("extras/"))
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FEATURES = sorted((ROOT / "extras").glob("*/README.md"))
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", *FEATURES]
 FOLDERS = [*ROOMS, "benchmarks", "docs", "tests"]
 
 
@@ -38,7 +39,7 @@ def value_of(name: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_paths_exist(page: Path) -> None:
     paths = quoted(page.read_text(), rf"(?:{'|'.join(FOLDERS)})/[\w./-]*")
     assert [path for path in paths if not (ROOT / path).exists()] == []
@@ -50,8 +51,9 @@ def test_names_exist(spark: bool) -> None:
     """An AttributeError names the part that does not exist."""
     if spark:
         pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
-    names = quoted(PAGE, rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+")
-    values = [value_of(name) for name in names if name.startswith("spark.") == spark]
+    pages = [PAGE, *(page.read_text() for page in FEATURES)]
+    names = {name for page in pages for name in quoted(page, rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+")}
+    values = [value_of(name) for name in names if bool(re.match(r"spark\.|.*\.(on_spark|moving)\.", name)) == spark]
     assert len(values) > 15
     assert None not in values
 
@@ -76,3 +78,10 @@ def test_the_tree_has_every_folder_in_the_order_of_its_layers() -> None:
         order = re.findall(r"\w+", layers["framefold" if room == "api" else room])
         assert folders[room] == [name for name in order if name in there]
     assert [room for room in folders if not (ROOT / room).is_dir()] == []
+
+
+def test_each_feature_has_a_page_of_forty_lines_at_most() -> None:
+    folders = {path.parent.name for path in (ROOT / "extras").glob("*/__init__.py")}
+    assert {page.parent.name: len(page.read_text().splitlines()) <= 40 for page in FEATURES} == dict.fromkeys(
+        folders, True
+    )
