@@ -25,7 +25,7 @@ from .versions import check
 PACKAGE = __name__.split(".")[0]
 # The rooms need not lie side by side on disk (an editable install maps them), so each is looked up.
 # cloudpickle goes with them: it is pure Python, and executors that have PySpark need not have it.
-SHIPPED = (PACKAGE, f"{PACKAGE}.aggregators", f"{PACKAGE}.runtime", f"{PACKAGE}.spark", "cloudpickle")
+SHIPPED = (PACKAGE, *(f"{PACKAGE}.{room}" for room in ("aggregators", "extras", "runtime", "spark")), "cloudpickle")
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
