@@ -162,7 +162,7 @@ def test_frequent_items_of_few_values(column: str) -> None:
     table, operation = composites.events(), ff.FrequentItems(column, 100)
     result = ff.events(table, time="t", by="k").window(ff.sliding(7, every=3)).aggregate(out=operation)
     rows = [[(row["item"], row["count"]) for row in out] for out in result["out"].to_pylist()]
-    right = [collections.Counter(known(own, column)) for _, _, own in composites.windows(table, 7, 3)]
+    right = [collections.Counter(known(own, column)) for _, own in composites.windows(table, 7, 3)]
     assert list(map(sorted, rows)) == [sorted(each.items()) for each in right]
     assert all(counts == sorted(counts, reverse=True) for counts in ([count for _, count in row] for row in rows))
     composites.batches(operation, table)

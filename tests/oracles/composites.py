@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -54,15 +54,17 @@ def plain(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and value != value else value
 
 
+def windows(table: pa.Table, size: int, every: int) -> Iterator[tuple[tuple[str, int], list[Row]]]:
+    """The rows of each window, by key and start."""
+    for window, rows in sorted(rows_of_windows(table, "k", table.column_names, size, every).items()):
+        yield window, [dict(zip(table.column_names, row, strict=True)) for row in rows]
+
+
 def check(operation: Operation, expected: Callable[[list[Row]], Any]) -> None:
     """The laws; random windows by every way; against a function of a window's rows."""
     table = events()
     for size, every in [(7, 3), (12, 1), (5, 8)]:
-        of_windows = sorted(rows_of_windows(table, "k", table.column_names, size, every).items())
-        wanted = {
-            window: plain(expected([dict(zip(table.column_names, row, strict=True)) for row in rows]))
-            for window, rows in of_windows
-        }
+        wanted = {window: plain(expected(rows)) for window, rows in windows(table, size, every)}
         for way, result in every_way(operation, table, "k", size, every):
             results = {window: plain(value) for window, value in by_window(result, "k").items()}
             assert list(results.items()) == list(wanted.items()), (size, every, way)

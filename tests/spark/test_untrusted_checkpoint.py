@@ -20,7 +20,7 @@ import framefold as ff
 
 from ..operations.pickled import PICKLED
 from ..support.inner import place_of
-from ..support.sessions import settings
+from ..support.spark_results import conf
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 SCHEMA = "time timestamp, g string, x double, l array<double>, m map<string, double>"
@@ -157,7 +157,7 @@ def test_forged_files(spark: SparkSession, tmp_path: Path) -> None:
         yield lambda: query(stream(spark, events), checkpoint=checkpoint).aggregate(**outputs)
 
     said = []
-    with settings(spark, spark__sql__shuffle__partitions="1"):
+    with conf(spark, {"spark.sql.shuffle.partitions": "1"}):
         writer = query(stream(spark, events)).aggregate(**outputs).writeStream.format("noop")
         writer.option("checkpointLocation", str(whole)).trigger(availableNow=True).start().awaitTermination(120)
         right = next(read(whole))()
