@@ -51,8 +51,8 @@ def with_line(text: str, line: str) -> list[tuple[int, str]]:
 def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
     """Return the file and number of a mutant's line, or None if it is lost.
 
-    If its file or function is gone, the line may be in the only function of its room that has this last name and this
-    line.
+    If its file or function is gone, the line may be in the only function of its room, or of the features, that has this
+    last name and this line.
     """
     path = tree / mutant.file
     if path.exists():
@@ -62,7 +62,8 @@ def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
     last_name = mutant.function.rpartition(".")[2]
     found = [
         (other, number)
-        for other in sorted((tree / mutant.file.partition("/")[0]).rglob("*.py"))
+        for room in dict.fromkeys((mutant.file.partition("/")[0], "extras"))
+        for other in sorted((tree / room).rglob("*.py"))
         for number, name in with_line(other.read_text(), mutant.before)
         if name.rpartition(".")[2] == last_name
     ]

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 HERE = ROOT / ".venv" / "mutants"
 TREE = HERE / "tree"
 PYTHON = HERE / "env" / "bin" / "python"
-ROOMS = ("aggregators", "runtime", "spark", "api")
+ROOMS = ("aggregators", "runtime", "spark", "api", "extras")
 BUILT_FROM = ("pyproject.toml", "setup.py", "aggregators/loops")
 """If these change, the clone is installed again."""
 
