@@ -59,12 +59,14 @@ def find(tree: Path, mutant: Mutant) -> tuple[Path, int] | None:
         numbers = [number for number, name in with_line(path.read_text(), mutant.before) if name == mutant.function]
         if len(numbers) > mutant.nth:
             return path, numbers[mutant.nth]
-    last_name = mutant.function.rpartition(".")[2]
+    rooms = dict.fromkeys((mutant.file.partition("/")[0], "extras"))
     found = [
-        (other, number)
-        for room in dict.fromkeys((mutant.file.partition("/")[0], "extras"))
+        (other, *place)
+        for room in rooms
         for other in sorted((tree / room).rglob("*.py"))
-        for number, name in with_line(other.read_text(), mutant.before)
-        if name.rpartition(".")[2] == last_name
+        for place in with_line(other.read_text(), mutant.before)
     ]
-    return found[0] if len(found) == 1 else None
+    same = [each for each in found if each[2] == mutant.function]
+    last_name = mutant.function.rpartition(".")[2]
+    alike = same or [each for each in found if each[2].rpartition(".")[2] == last_name]
+    return alike[0][:2] if len(alike) == 1 else None
