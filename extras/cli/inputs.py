@@ -115,9 +115,9 @@ def open_files(events: Sequence[str], format: str | None = None) -> Inputs:
     speed: double
     """
     paths = [path for each in events for path in _expand(each)]
-    for number, path in enumerate(paths):
-        if path in paths[:number]:
-            raise QueryError(f"the file {path!r} is given twice")
+    if len({*paths}) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise QueryError(f"the file {twice!r} is given twice")
     kinds = {path: format or kind_of(path) for path in paths}
     kind = kinds[paths[0]]
     for path in paths:

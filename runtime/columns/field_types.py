@@ -75,10 +75,12 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
 
 def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:
     """The key columns as events have them; ColumnError where one is unknown, or it or a column of ties can be none."""
-    for position, name in enumerate(by):
+    once = set[str]()
+    for name in by:
         require_key(name, type_of(events, name, "by="))
-        if name in by[:position]:
+        if name in once:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
+        once.add(name)
     for name in ties:
         require_key(name, type_of(events, name, "ties="), "ties=")
     return [pa.field(name, type_of(events, name, "by=")) for name in by]

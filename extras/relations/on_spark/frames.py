@@ -338,7 +338,7 @@ class Sides:
 
     def __init__(self, left: DataFrame, right: DataFrame, how: JoinSpec) -> None:
         self.how, self.kind = how, kind_of(left)
-        self.names = list(left.columns), list(right.columns)
+        self.names = [{name: at for at, name in enumerate(side.columns)} for side in (left, right)]
         self.left, self.right = (
             side.select(
                 *(column(name).alias(f"#{mark}{at}") for at, name in enumerate(side.columns)),
@@ -355,7 +355,7 @@ class Sides:
 
     def spelt(self, side: int, name: str) -> str:
         """The name of a column here."""
-        return f"#{'lr'[side]}{self.names[side].index(name)}"
+        return f"#{'lr'[side]}{self.names[side][name]}"
 
     def overlapping(self) -> DataFrame:
         found = self.pairs(overlap_join(self.left, self.right, self.keys))
