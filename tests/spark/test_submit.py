@@ -106,7 +106,7 @@ def test_what_is_in_the_archive(capsys: pytest.CaptureFixture[str]) -> None:
     names = [zipfile.ZipFile(path).namelist() for path in packed[1:]]
     assert {"means.py", "framefold/spark/session/worker.py", "cloudpickle/cloudpickle.py"} <= {*names[0]}
     assert "speeds.py" not in names[0]
-    assert "framefold/cli/cli.py" in names[1]
+    assert "framefold/extras/cli/cli.py" in names[1]
 
 
 def test_the_archive_has_what_modules_import_in_turn(tmp_path: Path) -> None:
