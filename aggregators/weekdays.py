@@ -139,7 +139,9 @@ def business_days(count: int, weekmask: Any = MONDAY_TO_FRIDAY, holidays: Iterab
         raise DurationError(f"count is {shown(count)}; expected a whole number of business days, such as 5")
     try:
         spelled = RANGE.sub(_within, weekmask) if isinstance(weekmask, str) else weekmask
-        mask = np.busdaycalendar(spelled).weekmask
+        # As a list: numpy before 2.1 warns of an array of booleans.
+        spelled = spelled.tolist() if isinstance(spelled, np.ndarray) else spelled
+        mask = np.busdaycalendar(spelled).weekmask.tolist()
     except (TypeError, ValueError):
         raise DurationError(
             f"weekmask is {shown(weekmask)}; expected the business days of a week, such as 'Mon-Fri' or 'Mon Tue Thu'"
