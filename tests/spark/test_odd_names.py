@@ -166,7 +166,9 @@ def test_sql_is_written_in_few_places() -> None:
     # Of names that are our own: scan_bounds has the name of a view, the others have those of under_plain_names, and
     # relations have columns of their own.
     written = re.compile(r"""\bf\.expr|selectExpr|\.sql\(|\.(where|filter)\(f?["']""")
-    code = {path: path.read_text() for path in (Path(__file__).parents[2] / "spark").rglob("*.py")}
+    root = Path(__file__).parents[2]
+    paths = [*(root / "spark").rglob("*.py"), *(root / "extras").glob("*/on_spark/*.py")]
+    code = {path: path.read_text() for path in paths}
     found = {path.name for path, text in code.items() if written.search(text)}
     relations = {"frames.py", "instants.py", "overlap_join.py", "streams.py"}
     assert found == {"sql_source.py", "ordering.py", "scan_bounds.py"} | relations

@@ -196,7 +196,7 @@ def test_what_does_not_fit_is_refused_at_once(spark: SparkSession, tmp_path: Pat
         ("are empty; expected .append", at(tmp_path / "nothing"), UNTIL, twenty, n),
         (r"the states of 'w' are Python objects, .*; expected ff\.partials\(\.\.\., trust=True\)", toys, UNTIL, twenty,
          {"w": Longest("key")}),
-        ("have version 99, and this framefold knows up to 1", newer, UNTIL, twenty, n),
+        ("have version 99, and this framefold knows up to 2", newer, UNTIL, twenty, n),
     ]  # fmt: skip
     for said, history, until, windows, outputs in cases:
         with pytest.raises((ff.QueryError, ff.EngineError), match=said):
