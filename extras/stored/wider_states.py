@@ -24,6 +24,7 @@ from ...aggregators.states.limbs import Exact, ExactField
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import place
+from .stored_types import SAID
 
 ROWS = 64
 """Made-up events by which it is seen whether states can be made of others."""
@@ -49,7 +50,7 @@ def require_convertible(
             (name, kind, other) for name, kind, other in zip(old.columns, types, wide, strict=True) if kind != other
         )
         raise EngineError(
-            f"the stored partials have the column {name!r} as {kind}, and the states of {old.name!r} ({old.spec!r}) "
+            f"{SAID} the column {name!r} as {kind}, and the states of {old.name!r} ({old.spec!r}) "
             f"are others for {other}, which the events need; expected it cast to {kind}, or another path"
         )
 

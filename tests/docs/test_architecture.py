@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ..support.programs import needs_pyspark
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ROOMS = ["extras", "api", "spark", "runtime", "aggregators"]
@@ -53,7 +55,7 @@ def test_names_exist(spark: bool) -> None:
         pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     pages = [PAGE, *(page.read_text() for page in FEATURES)]
     names = {name for page in pages for name in quoted(page, rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+")}
-    values = [value_of(name) for name in names if bool(re.match(r"spark\.|.*\.(on_spark|moving)\.", name)) == spark]
+    values = [value_of(name) for name in names if needs_pyspark(name) == spark]
     assert len(values) > 15
     assert None not in values
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.programs import ROOT, module_of
+from ..support.programs import ROOT, module_of, needs_pyspark
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 USES_SPARK = re.compile(r"""^ *(?:>>>|\.\.\.) .*(?<![\w."'])spark\b(?!=)(?!.*SKIP)""", re.MULTILINE)
@@ -37,7 +37,7 @@ def files() -> list[object]:
 
 @pytest.mark.parametrize("path", files())
 def test_examples(path: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if path.is_relative_to(ROOT / "spark") or path.parent.name in ("on_spark", "submission"):
+    if needs_pyspark(module_of(path)):
         pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     names = dict(vars(importlib.import_module(module_of(path))))
     if request.node.get_closest_marker("spark"):

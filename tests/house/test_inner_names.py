@@ -11,6 +11,7 @@ import framefold as ff
 
 from ..support.inner import INNER, place_of
 from ..support.limits import LIMITS, limits
+from ..support.programs import needs_pyspark
 
 TESTS = Path(__file__).parents[1]
 
@@ -82,17 +83,12 @@ def test_no_inner_name() -> None:
     assert not wrong
 
 
-def needs_spark(path: str) -> bool:
-    """Whether a module imports PySpark, by its place."""
-    return path.startswith("spark.") or ".on_spark." in path
-
-
 @pytest.mark.parametrize("spark", [False, True])
 def test_what_tests_change_is_there(spark: bool) -> None:
     if spark:
         pytest.importorskip("pyspark", reason="Spark is not installed: pip install '.[spark]'")
     for name, paths in LIMITS.items():
-        if needs_spark(str(paths)) == spark:
+        if needs_pyspark(str(paths)) == spark:
             with limits(**{name: 7}):  # an AttributeError where there is none
                 pass
-    assert all(hasattr(*place_of(name)) for name, path in INNER.items() if needs_spark(path) == spark)
+    assert all(hasattr(*place_of(name)) for name, path in INNER.items() if needs_pyspark(path) == spark)

@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -37,6 +38,11 @@ def module_of(path: Path) -> str:
     """The name of the module that a file of a room is."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(("framefold", *(part for part in parts[parts[0] == "api" :] if part != "__init__")))
+
+
+def needs_pyspark(module: str) -> bool:
+    """Whether a module imports PySpark, by its place; its name may lack that of the package."""
+    return bool(re.search(r"^(framefold\.)?spark\.|\.(on_spark|moving|submission)\.", module))
 
 
 @cache
