@@ -286,7 +286,7 @@ def kll_capacity(k: int, m: int, count: int) -> int:
     def of_level(k: int, depth: int) -> int:
         if depth > 30:
             return of_level(of_level(k, depth // 2), depth - depth // 2)
-        found: int = ((k << depth + 1) // 3**depth + 1) >> 1
-        return found
+        capacity: int = ((k << depth + 1) // 3**depth + 1) >> 1
+        return capacity
 
     return sum(max(m, of_level(k, depth)) for depth in range(count))

@@ -30,7 +30,7 @@ def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
 
 
 def in_types(given: pa.Schema, there: pa.Schema, wide: Collection[str] | None) -> pa.Schema:
-    """The columns of events in the types that a table gets: those that it has, or for some columns wider ones.
+    """The columns of events in the types that a table gets: its own, or for some columns wider ones.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ..plan.plan import Plan
 
 
 class PartialsInParts(Protocol):
-    """Partials of which each part is read by a task of its own."""
+    """Partials in parts. A task reads each part."""
 
     def __len__(self) -> int:
         """The number of parts."""

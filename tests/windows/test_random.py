@@ -274,7 +274,7 @@ def test_windows_of_equal_bounds_and_other_results() -> None:
 
 
 def kept_as(problem: Problem) -> dict[str, Any]:
-    """What is kept beside states of windows, by which others are refused."""
+    """The text beside kept states of windows, by which other windows are refused."""
     said = said_of(problem)
     by, ties = [said["by"]] if said["by"] else [], said.get("ties", ())
     outputs = {"n": ff.Count()}

@@ -83,18 +83,18 @@ def import_state(
         )
     job = engine.job(df, plan, options)
     lateness = ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0
-    found = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
-    rows = StoredRows.of(found.table, found.layout, found.files, job.plan, None)
+    start = gone_on(stored, said, commit, job.plan, lateness, skip=skip)
+    rows = StoredRows.of(start.table, start.layout, start.files, job.plan, None)
     fields = [df.schema[spelt(name, df.columns)] for name in plan.columns]
     watermark = spelt(plan.time, df.columns), delay_of(df, plan) or 0
 
     def query(events: DataFrame) -> DataFrame:
-        state = Imported(rows, found.watermark, found.gone)
+        state = Imported(rows, start.watermark, start.gone)
         return StreamEngine(events).slid(events, job, options, imported=state)
 
     with reraise(spark, lambda: engine.df, plan):
         new.make(spark, query, fields, watermark, mode_of(options), old, said.batch)
-    return found.watermark
+    return start.watermark
 
 
 def require_stored(plan: Plan) -> None:

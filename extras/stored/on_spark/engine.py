@@ -88,7 +88,7 @@ def in_types(engine: DataFrameEngine, types: Mapping[str, pa.DataType]) -> DataF
     """Events with some columns in other types, which hold their values.
 
     EngineError where a type does not hold all values of a column's own. Exception: whole numbers become floats, and
-    those that floats do not hold are an EngineError as they are read.
+    numbers that floats do not hold are an EngineError as they are read.
     """
     given, kinds = engine.df.schema, dict[str, Column]()
     for name, type in types.items():
